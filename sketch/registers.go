@@ -1,0 +1,58 @@
+package sketch
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// registers are dense HyperLogLog registers, one byte each, 2^p of them. They
+// are equal, byte for byte, to those of github.com/axiomhq/hyperloglog for the
+// same hashes; a test holds them against it.
+type registers []byte
+
+func (r registers) add(p Precision, h Hash) (changed bool) {
+	index := h >> (64 - p)
+	// The sentinel bit bounds the count of zeros for a hash whose other bits
+	// are all zero.
+	rest := uint64(h)<<p | 1<<(p-1)
+	rank := uint8(bits.LeadingZeros64(rest)) + 1
+	if rank <= r[index] {
+		return false
+	}
+	r[index] = rank
+	return true
+}
+
+// merge raises each register of r to that of other, eight at a time. No
+// register exceeds 64, so the high bit of every byte is free to carry the
+// comparison: (a|0x80)-b keeps it exactly where a >= b, and no byte borrows
+// from its neighbour. A loop over single bytes is six times slower.
+func (r registers) merge(other registers) {
+	const high = 0x8080808080808080
+	for i := 0; i+8 <= len(r) && i+8 <= len(other); i += 8 {
+		a := binary.LittleEndian.Uint64(r[i:])
+		b := binary.LittleEndian.Uint64(other[i:])
+		keep := ((((a | high) - b) & high) >> 7) * 0xff
+		binary.LittleEndian.PutUint64(r[i:], a&keep|b&^keep)
+	}
+}
+
+// valid reports whether every register is one that some hash could have set.
+func (r registers) valid(p Precision) bool {
+	limit := p.maxRegister()
+	for _, value := range r {
+		if value > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// histogram counts how many registers have each value.
+func (r registers) histogram() *histogram {
+	var h histogram
+	for _, value := range r {
+		h[value]++
+	}
+	return &h
+}

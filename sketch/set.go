@@ -1,0 +1,213 @@
+package sketch
+
+import "slices"
+
+// Set holds distinct visitors. Up to its precision's ExactLimit it holds their
+// hashes and its count is exact; one visitor more, and it turns into
+// HyperLogLog registers for good.
+//
+// Which of the two it is depends on the visitors alone, never on the order or
+// the grouping in which they came: so counts do not depend on how days were
+// merged, on restarts or on caches. The obvious alternatives break that. Keeping
+// an exact number that happens to be at hand makes the answer depend on what was
+// cached; axiomhq's sparse form turns dense by its size in bytes, when it
+// compacts, which depends on the route.
+//
+// The zero Set is not usable; make one with NewSet. A Set is not safe for
+// concurrent writing; concurrent reading is safe.
+type Set struct {
+	precision Precision
+	// table is an open-addressing hash table with linear probing whose length
+	// is a power of two. The hashes are keyed and uniform, so their low bits
+	// serve as they are. Zero marks a free slot; the hash 0 itself is in zero.
+	table []Hash
+	count int // of hashes, the hash 0 included; 0 once dense
+	zero  bool
+	dense registers // nil while exact
+}
+
+// NewSet returns an empty set of the given precision.
+func NewSet(p Precision) *Set {
+	return &Set{precision: p}
+}
+
+// Exact reports whether the set's count is exact.
+func (s *Set) Exact() bool { return s.dense == nil }
+
+// Empty reports whether the set holds no visitor.
+func (s *Set) Empty() bool { return s.Exact() && s.count == 0 }
+
+// Count returns the number of distinct visitors: exact, or an estimate once the
+// set has outgrown its exact limit. An estimate is never below that limit plus
+// one, because a set is dense only when it holds at least that many: without
+// this floor the count could fall at the turn.
+func (s *Set) Count() uint64 {
+	if s.Exact() {
+		return uint64(s.count)
+	}
+	return s.precision.estimate(s.dense)
+}
+
+func (p Precision) estimate(r registers) uint64 {
+	return max(r.histogram().estimate(p), uint64(p.ExactLimit())+1)
+}
+
+// Add puts a visitor into the set.
+func (s *Set) Add(h Hash) {
+	switch {
+	case s.dense != nil:
+		s.dense.add(s.precision, h)
+	case s.contains(h):
+	case s.count == s.precision.ExactLimit():
+		s.turnDense()
+		s.dense.add(s.precision, h)
+	default:
+		s.insert(h)
+	}
+}
+
+// Merge puts every visitor of other into the set. Both must have the same
+// precision, which those of one path, or of one site, have by construction;
+// sets of different precision are a mistake in the program and panic.
+func (s *Set) Merge(other *Set) {
+	if s.precision != other.precision {
+		panic("sketch: merge of sets of different precision")
+	}
+	if other.dense != nil {
+		s.turnDense()
+		s.dense.merge(other.dense)
+		return
+	}
+	other.each(s.Add)
+}
+
+// UnionCount returns the number of distinct visitors in either set, as Count
+// would after a Merge, and changes neither.
+func (s *Set) UnionCount(other *Set) uint64 {
+	if s.Exact() && other.Exact() {
+		large, small := s, other
+		if large.count < small.count {
+			large, small = small, large
+		}
+		union := large.count
+		small.each(func(h Hash) {
+			if !large.contains(h) {
+				union++
+			}
+		})
+		if union <= s.precision.ExactLimit() {
+			return uint64(union)
+		}
+	}
+	united := s.Clone()
+	united.Merge(other)
+	return united.Count()
+}
+
+// Clone returns a copy that shares nothing with the set.
+func (s *Set) Clone() *Set {
+	clone := *s
+	clone.table = slices.Clone(s.table)
+	clone.dense = slices.Clone(s.dense)
+	return &clone
+}
+
+// Equal reports whether both sets are built from the same visitors, as far as
+// their representation can tell.
+func (s *Set) Equal(other *Set) bool {
+	return s.precision == other.precision &&
+		s.Exact() == other.Exact() &&
+		slices.Equal(s.dense, other.dense) &&
+		slices.Equal(s.sorted(), other.sorted())
+}
+
+// MemoryBytes returns about how much memory the set occupies.
+func (s *Set) MemoryBytes() int {
+	const header = 80
+	return header + 8*cap(s.table) + cap(s.dense)
+}
+
+func (s *Set) turnDense() {
+	if s.dense != nil {
+		return
+	}
+	dense := make(registers, s.precision.Registers())
+	s.each(func(h Hash) { dense.add(s.precision, h) })
+	s.dense = dense
+	s.table, s.count, s.zero = nil, 0, false
+}
+
+func (s *Set) contains(h Hash) bool {
+	if h == 0 {
+		return s.zero
+	}
+	if len(s.table) == 0 {
+		return false
+	}
+	mask := Hash(len(s.table) - 1)
+	for i := h & mask; s.table[i] != 0; i = (i + 1) & mask {
+		if s.table[i] == h {
+			return true
+		}
+	}
+	return false
+}
+
+// insert adds a hash that the table does not contain.
+func (s *Set) insert(h Hash) {
+	s.count++
+	if h == 0 {
+		s.zero = true
+		return
+	}
+	if 4*s.count > 3*len(s.table) {
+		s.grow(s.count)
+	}
+	s.place(h)
+}
+
+func (s *Set) place(h Hash) {
+	mask := Hash(len(s.table) - 1)
+	i := h & mask
+	for s.table[i] != 0 {
+		i = (i + 1) & mask
+	}
+	s.table[i] = h
+}
+
+// grow makes room for count hashes at a load of three quarters at most.
+func (s *Set) grow(count int) {
+	size := 4
+	for 4*count > 3*size {
+		size *= 2
+	}
+	if size <= len(s.table) {
+		return
+	}
+	old := s.table
+	s.table = make([]Hash, size)
+	for _, h := range old {
+		if h != 0 {
+			s.place(h)
+		}
+	}
+}
+
+func (s *Set) each(visit func(Hash)) {
+	if s.zero {
+		visit(0)
+	}
+	for _, h := range s.table {
+		if h != 0 {
+			visit(h)
+		}
+	}
+}
+
+// sorted returns the hashes of an exact set in ascending order.
+func (s *Set) sorted() []Hash {
+	hashes := make([]Hash, 0, s.count)
+	s.each(func(h Hash) { hashes = append(hashes, h) })
+	slices.Sort(hashes)
+	return hashes
+}
