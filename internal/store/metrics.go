@@ -1,0 +1,58 @@
+package store
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics are listed in docs/metrics.md.
+type metrics struct {
+	commitSeconds     prometheus.Histogram
+	appendSeconds     prometheus.Histogram
+	checkpointSeconds prometheus.Histogram
+	rankSeconds       prometheus.Histogram
+	overloaded        prometheus.Counter
+}
+
+// newMetrics registers the store's metrics. A nil registerer leaves them
+// unregistered.
+func newMetrics(registerer prometheus.Registerer, s *Store) *metrics {
+	factory := promauto.With(registerer)
+	const kilo = 1e-3
+	latency := []float64{.25 * kilo, .5 * kilo, 1 * kilo, 2.5 * kilo, 5 * kilo, 10 * kilo, 25 * kilo, 50 * kilo, .1, .25, .5, 1, 2.5, 5, 10}
+	histogram := func(name, help string) prometheus.Histogram {
+		return factory.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: latency})
+	}
+	gauge := func(name, help string, value func() float64) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	gauge("footfall_queue_bytes", "Memory of batches that wait to be durable or folded.",
+		func() float64 { return float64(s.queue.waitingBytes()) })
+	gauge("footfall_overlay_bytes", "Memory of what was folded since the last checkpoint.",
+		func() float64 { return float64(s.overlaySize()) })
+	gauge("footfall_log_bytes", "Bytes of the log since the last checkpoint.",
+		func() float64 { return float64(s.log.Size()) })
+	gauge("footfall_database_bytes", "Bytes of the database on disk.",
+		func() float64 { return float64(s.db.Size()) })
+	gauge("footfall_log_position", "Position of the last acknowledged batch.",
+		func() float64 { return float64(s.Acknowledged()) })
+	return &metrics{
+		commitSeconds:     histogram("footfall_commit_duration_seconds", "Time from handing in a batch until it is durable."),
+		appendSeconds:     histogram("footfall_log_append_duration_seconds", "Time to append a group of batches to the log and sync it."),
+		checkpointSeconds: histogram("footfall_checkpoint_duration_seconds", "Time to write a checkpoint."),
+		rankSeconds:       histogram("footfall_rank_duration_seconds", "Time to rank the visitors of a range."),
+		overloaded: factory.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_batches_refused_total", Help: "Batches refused because the queue was full.",
+		}),
+	}
+}
+
+func (s *Store) overlaySize() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := s.active.bytes
+	if s.flushing != nil {
+		size += s.flushing.bytes
+	}
+	return size
+}

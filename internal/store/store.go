@@ -1,0 +1,134 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/internal/commitlog"
+	"footfall/internal/database"
+	"footfall/sketch"
+)
+
+// Options says where a store keeps its data and within which bounds.
+type Options struct {
+	// LogDir holds the segment files of the log.
+	LogDir string
+	// Database holds everything else. The caller opens and closes it.
+	Database *database.DB
+	// Live tells which projects exist. What a deletion that was interrupted left
+	// of others is removed at the start.
+	Live func(sketch.ProjectNumber) bool
+	// QueueBytes bounds the memory of batches between Commit and folding.
+	// 0 means 64 MiB.
+	QueueBytes int
+	// OverlayBytes is the memory of folded differences at which a checkpoint
+	// begins; while one is written, as much again may gather. 0 means 64 MiB.
+	OverlayBytes int
+	// LogBytes is the size of the log at which a checkpoint begins, and so bounds
+	// what a start after a crash has to replay. 0 means 256 MiB.
+	LogBytes int64
+	// LogFS is the file system of the log. nil means the operating system's.
+	LogFS commitlog.FS
+	// Logger may be nil.
+	Logger *slog.Logger
+	// Registerer takes the metrics. It may be nil.
+	Registerer prometheus.Registerer
+}
+
+// Store keeps page views in a log and in Badger. It is safe for concurrent use.
+type Store struct {
+	db           *database.DB
+	logger       *slog.Logger
+	metrics      *metrics
+	overlayBytes int
+	logBytes     int64
+
+	queue *queue
+
+	// writing is held by the writer from before an append until its group is
+	// acknowledged, and by a deletion, which keeps the writer out.
+	writing sync.Mutex
+	// logTurn is held for each call of the log.
+	logTurn sync.Mutex
+	log     *commitlog.Log
+
+	// checkpointTurn is held while a checkpoint is written.
+	checkpointTurn sync.Mutex
+	checkpointDue  chan struct{} // capacity 1
+
+	mu       sync.Mutex
+	active   *overlay      // takes what is folded
+	flushing *overlay      // being written by a checkpoint; nil otherwise. It does not change.
+	folded   chan struct{} // closed and replaced whenever active has advanced
+
+	running sync.WaitGroup
+}
+
+// Open opens the store, folds again what the log holds beyond the last
+// checkpoint, and starts the writer, the folder and the checkpointer. Damage in
+// the log before its tail is a commitlog.ErrDamaged, a damaged value a
+// sketch.ErrCorrupted; both name the place.
+func Open(opts Options) (*Store, error) {
+	if opts.QueueBytes == 0 {
+		opts.QueueBytes = 64 << 20
+	}
+	if opts.OverlayBytes == 0 {
+		opts.OverlayBytes = 64 << 20
+	}
+	if opts.LogBytes == 0 {
+		opts.LogBytes = 256 << 20
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{
+		db:            opts.Database,
+		logger:        opts.Logger,
+		overlayBytes:  opts.OverlayBytes,
+		logBytes:      opts.LogBytes,
+		queue:         newQueue(opts.QueueBytes),
+		checkpointDue: make(chan struct{}, 1),
+		folded:        make(chan struct{}),
+	}
+	s.metrics = newMetrics(opts.Registerer, s)
+	if err := s.recover(opts); err != nil {
+		return nil, err
+	}
+
+	groups := make(chan []*pending, 1)
+	s.running.Go(func() { s.write(groups) })
+	s.running.Go(func() { s.foldGroups(groups) })
+	s.running.Go(s.checkpointWhenDue)
+	return s, nil
+}
+
+// Close takes no more batches, waits until those that wait are durable and
+// folded, writes a checkpoint and closes the log. The database stays open.
+func (s *Store) Close() error {
+	if !s.queue.close() {
+		return nil
+	}
+	s.running.Wait()
+	err := s.checkpoint()
+	if closeErr := s.log.Close(); closeErr != nil {
+		err = errors.Join(err, fmt.Errorf("closing the log: %w", closeErr))
+	}
+	return err
+}
+
+// Acknowledged returns the position of the last batch that was made durable.
+func (s *Store) Acknowledged() sketch.Position {
+	return s.queue.acknowledged()
+}
+
+// Ready returns nil while batches are taken, and else why not: an error that is
+// sketch.ErrUnavailable.
+func (s *Store) Ready() error {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.refusal()
+}
