@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"footfall/internal/access"
+	"footfall/sketch"
+)
+
+// Error is an error that the client is told. Its JSON is
+// {"error": Message, "details": [{"message": ...}]}.
+type Error struct {
+	Status  int
+	Message string
+	Details []string
+	// RetryAfter is when a client may try again. Zero leaves the header out.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// BadRequest returns a 400 whose details name each bad parameter and its rule.
+func BadRequest(message string, details ...string) *Error {
+	return &Error{Status: http.StatusBadRequest, Message: message, Details: details}
+}
+
+type errorBody struct {
+	Error   string        `json:"error"`
+	Details []errorDetail `json:"details"`
+}
+
+type errorDetail struct {
+	Message string `json:"message"`
+}
+
+// statusOf is the one table from the errors of the domain to HTTP.
+func statusOf(err error) *Error {
+	var told *Error
+	switch {
+	case errors.As(err, &told):
+		return told
+	case errors.Is(err, access.ErrKeyMissing), errors.Is(err, access.ErrKeyMalformed),
+		errors.Is(err, access.ErrKeyInvalid), errors.Is(err, access.ErrKeyExpired):
+		return &Error{Status: http.StatusUnauthorized, Message: err.Error()}
+	case errors.Is(err, access.ErrKeyAddress), errors.Is(err, access.ErrKeyScope),
+		errors.Is(err, access.ErrKeyProject):
+		return &Error{Status: http.StatusForbidden, Message: err.Error()}
+	case errors.Is(err, access.ErrProjectUnknown), errors.Is(err, access.ErrKeyUnknown),
+		errors.Is(err, sketch.ErrProjectDeleted):
+		return &Error{Status: http.StatusNotFound, Message: err.Error()}
+	case errors.Is(err, access.ErrProjectExists), errors.Is(err, sketch.ErrSourceMoved):
+		return &Error{Status: http.StatusConflict, Message: err.Error()}
+	case errors.Is(err, access.ErrProjectID), errors.Is(err, access.ErrScope), errors.Is(err, access.ErrAllow),
+		errors.Is(err, access.ErrExpires), errors.Is(err, access.ErrName):
+		return &Error{Status: http.StatusBadRequest, Message: err.Error()}
+	case errors.Is(err, sketch.ErrOverloaded):
+		return &Error{Status: http.StatusServiceUnavailable, Message: err.Error(), RetryAfter: time.Second}
+	case errors.Is(err, sketch.ErrUnavailable):
+		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrUnavailable.Error(), RetryAfter: 10 * time.Second}
+	}
+	return nil
+}
+
+// WriteError answers a request with an error. What is not meant for the client
+// is logged and answered as a plain 500.
+func WriteError(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
+	told := statusOf(err)
+	switch {
+	case told == nil && (errors.Is(err, context.Canceled) || r.Context().Err() != nil):
+		return // The client has gone.
+	case told == nil:
+		logger.Error("A request failed.", "method", r.Method, "path", r.URL.Path, "error", err)
+		told = &Error{Status: http.StatusInternalServerError, Message: "an internal error occurred; the server's log has it"}
+	case told.Status == http.StatusServiceUnavailable:
+		logger.Warn("A request was refused.", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if told.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="footfall"`)
+	}
+	if told.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(told.RetryAfter.Seconds())))
+	}
+	body := errorBody{Error: told.Message, Details: []errorDetail{}}
+	for _, detail := range told.Details {
+		body.Details = append(body.Details, errorDetail{Message: detail})
+	}
+	if len(body.Details) == 0 {
+		body.Details = append(body.Details, errorDetail{Message: told.Message})
+	}
+	Write(w, told.Status, body)
+}
+
+// Write answers a request with a value as JSON.
+func Write(w http.ResponseWriter, status int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		// Answers are plain structs of ours; a failure is a mistake in the program.
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// A failed write means that the client has gone; there is nobody to tell.
+	_, _ = w.Write(append(body, '\n'))
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+
+	"github.com/julienschmidt/httprouter"
+
+	"footfall/internal/access"
+)
+
+// Handler answers a request on a project that the request's key covers.
+type Handler func(w http.ResponseWriter, r *http.Request, project access.Project) error
+
+// Router finds the handler of a request. It neither redirects paths nor answers
+// OPTIONS by itself: a client that misspells a path is told so.
+type Router struct {
+	routes   *httprouter.Router
+	registry *access.Registry
+	logger   *slog.Logger
+}
+
+// NewRouter returns a router without routes.
+func NewRouter(registry *access.Registry, logger *slog.Logger) *Router {
+	routes := httprouter.New()
+	routes.RedirectTrailingSlash = false
+	routes.RedirectFixedPath = false
+	routes.HandleOPTIONS = false
+	routes.HandleMethodNotAllowed = true
+	router := &Router{routes: routes, registry: registry, logger: logger}
+	routes.NotFound = router.answer(func(http.ResponseWriter, *http.Request) error {
+		return &Error{Status: http.StatusNotFound, Message: "there is no such route"}
+	})
+	routes.MethodNotAllowed = router.answer(func(w http.ResponseWriter, r *http.Request) error {
+		return &Error{
+			Status:  http.StatusMethodNotAllowed,
+			Message: fmt.Sprintf("%s is not allowed here; allowed: %s", r.Method, w.Header().Get("Allow")),
+		}
+	})
+	routes.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
+		if cause == http.ErrAbortHandler {
+			panic(cause)
+		}
+		err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		WriteError(w, r, logger, err)
+	}
+	return router
+}
+
+// ServeHTTP answers a request.
+func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	router.routes.ServeHTTP(w, r)
+}
+
+// Public routes requests that need no key.
+func (router *Router) Public(method, path string, handler http.HandlerFunc) {
+	router.routes.Handler(method, path, handler)
+}
+
+// Project routes requests on a project, whose path holds :projectId, to a
+// handler. The request's key must have one of the scopes, or admin.
+func (router *Router) Project(method, path string, handler Handler, scopes ...access.Scope) {
+	router.routes.Handle(method, path, func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+		project, err := router.authorize(r, params.ByName("projectId"), scopes)
+		if err == nil {
+			err = handler(w, r, project)
+		}
+		if err != nil {
+			WriteError(w, r, router.logger, err)
+		}
+	})
+}
+
+func (router *Router) authorize(r *http.Request, project string, scopes []access.Scope) (access.Project, error) {
+	key, err := router.registry.Authenticate(r.Header.Values("Authorization"))
+	if err != nil {
+		return access.Project{}, err
+	}
+	return router.registry.Authorize(key, clientAddress(r), project, scopes...)
+}
+
+func (router *Router) answer(handler func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		WriteError(w, r, router.logger, handler(w, r))
+	})
+}
+
+// clientAddress is the address the connection comes from. It is the zero address,
+// which no range contains, where that is not an IP address.
+func clientAddress(r *http.Request) netip.Addr {
+	address, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr().Unmap().WithZone("")
+}
