@@ -1,0 +1,207 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"net/netip"
+	"time"
+
+	"footfall/ingest/accesslog"
+	"footfall/internal/access"
+	"footfall/sketch"
+)
+
+// Chunk is a part of an access log: lines, and where in the log they stand.
+type Chunk struct {
+	Source sketch.Source
+	From   int64 // offset of Data in the log, in uncompressed bytes
+	Lines  int64 // lines of the log before Data
+	Data   []byte
+	// Inside says that Data begins with the rest of a line that was counted.
+	Inside bool
+	// End says that the log ends with Data, as far as is known now.
+	End bool
+	// Traffic is what a line counts as whose format has no user agent. nil means
+	// that such lines are ignored: nothing tells people from agents in them.
+	Traffic *sketch.Traffic
+}
+
+// Reasons why a line is ignored.
+const (
+	IgnoredNotView           = "not a GET that was answered with 200-299 or 304"
+	IgnoredNotPage           = "not a page"
+	IgnoredNoUserAgent       = "no user agent"
+	IgnoredNoFormatUserAgent = "a format without user agents"
+	IgnoredCrawler           = "crawler that is neither human nor AI"
+	IgnoredPath              = "path is not valid"
+	IgnoredTime              = "time is before 2000 or more than 24 hours ahead"
+)
+
+// Report says what became of the lines of a chunk, or of many.
+type Report struct {
+	Lines     int64            `json:"lines"`
+	Human     int64            `json:"human"` // views
+	AI        int64            `json:"ai"`    // views
+	Ignored   map[string]int64 `json:"ignored"`
+	Malformed int64            `json:"malformed"`
+	// MalformedLines are the numbers, from 1, of the first malformed lines.
+	MalformedLines []int64 `json:"malformedLines"`
+	// Mark is where the source's next chunk begins.
+	Mark sketch.Mark `json:"mark"`
+}
+
+// maxMalformedLines bounds the line numbers that a report lists.
+const maxMalformedLines = 20
+
+// Add counts the lines of another report, of what follows, to r.
+func (r *Report) Add(other Report) {
+	r.Lines += other.Lines
+	r.Human += other.Human
+	r.AI += other.AI
+	r.Malformed += other.Malformed
+	for reason, n := range other.Ignored {
+		r.ignore(reason, n)
+	}
+	for _, line := range other.MalformedLines {
+		if len(r.MalformedLines) < maxMalformedLines {
+			r.MalformedLines = append(r.MalformedLines, line)
+		}
+	}
+	r.Mark = other.Mark
+}
+
+func (r *Report) ignore(reason string, n int64) {
+	if r.Ignored == nil {
+		r.Ignored = make(map[string]int64)
+	}
+	r.Ignored[reason] += n
+}
+
+// Import commits the views of a chunk together with the offset behind it, so
+// that a line counts once however often an import is stopped and begun again.
+// sketch.ErrSourceMoved says that the source was not imported up to chunk.From.
+//
+// A line without an end at the end of the log is taken when it is whole as far
+// as can be told: it has a user agent with its closing quote. Else it is left
+// for the next import, and the report's mark stands before it.
+func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chunk) (Report, error) {
+	report := Report{Mark: sketch.Mark{Source: chunk.Source, From: chunk.From, Lines: chunk.Lines}}
+	l := &lineReader{
+		validator: p.newValidator(project.Secret),
+		traffic:   chunk.Traffic,
+		report:    &report,
+	}
+	rest := chunk.Data
+	if chunk.Inside {
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	for len(rest) > 0 {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if !ended && chunk.End && !l.whole(line) {
+			break
+		}
+		report.Mark.Lines++
+		l.take(line)
+		rest = after
+	}
+	taken := chunk.Data[:len(chunk.Data)-len(rest)]
+	report.Mark.To = chunk.From + int64(len(taken))
+	report.Mark.Tail = sha256.Sum256(taken[report.Mark.TailStart()-chunk.From:])
+	if len(taken) == 0 {
+		return report, nil
+	}
+	if err := p.commit(ctx, project.Number, l.visits, report.Mark); err != nil {
+		return Report{}, err
+	}
+	p.metrics.bytes.Add(float64(len(taken)))
+	p.metrics.logLines.Add(float64(report.Lines))
+	p.metrics.logFaults.Add(float64(report.Malformed))
+	p.metrics.ignored.Add(float64(report.ignored()))
+	return report, nil
+}
+
+func (r *Report) ignored() (n int64) {
+	for _, lines := range r.Ignored {
+		n += lines
+	}
+	return n
+}
+
+// lineReader makes visits of the lines of one chunk.
+type lineReader struct {
+	validator *validator
+	traffic   *sketch.Traffic
+	report    *Report
+	parser    accesslog.Parser
+	visits    []sketch.Visit
+}
+
+// whole reports whether a line that has no end is not cut off.
+func (l *lineReader) whole(line []byte) bool {
+	entry, err := l.parser.Parse(line)
+	return err == nil && entry.HasUserAgent
+}
+
+func (l *lineReader) take(line []byte) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	l.report.Lines++
+	entry, err := l.parser.Parse(line)
+	if err != nil {
+		l.report.Malformed++
+		if len(l.report.MalformedLines) < maxMalformedLines {
+			l.report.MalformedLines = append(l.report.MalformedLines, l.report.Mark.Lines)
+		}
+		return
+	}
+	visit, reason := l.visit(&entry)
+	switch {
+	case reason != "":
+		l.report.ignore(reason, 1)
+		return
+	case visit.Traffic == sketch.AI:
+		l.report.AI++
+	default:
+		l.report.Human++
+	}
+	l.visits = append(l.visits, visit)
+}
+
+// visit makes a visit of a line, or gives the reason to ignore it.
+func (l *lineReader) visit(entry *accesslog.Entry) (visit sketch.Visit, reason string) {
+	if !accesslog.IsView(entry.Method, entry.Status) {
+		return visit, IgnoredNotView
+	}
+	var err error
+	if visit.Path, err = l.validator.path(entry.Target); err != nil {
+		return visit, IgnoredPath
+	}
+	if !accesslog.IsPage(visit.Path) {
+		return visit, IgnoredNotPage
+	}
+	if visit.Day, err = l.validator.dayOf(time.Unix(entry.Time, 0)); err != nil {
+		return visit, IgnoredTime
+	}
+	switch {
+	case entry.HasUserAgent && (len(entry.UserAgent) == 0 || string(entry.UserAgent) == "-"):
+		return visit, IgnoredNoUserAgent
+	case entry.HasUserAgent:
+		traffic, counted := l.validator.pipeline.classify(string(entry.UserAgent))
+		if !counted {
+			return visit, IgnoredCrawler
+		}
+		visit.Traffic = traffic
+	case l.traffic == nil:
+		return visit, IgnoredNoFormatUserAgent
+	default:
+		visit.Traffic = *l.traffic
+	}
+	if addr, err := netip.ParseAddr(string(entry.Host)); err == nil {
+		visit.Visitor = l.validator.hasher.address(addr, entry.UserAgent)
+	} else {
+		visit.Visitor = l.validator.hasher.host(entry.Host, entry.UserAgent)
+	}
+	return visit, ""
+}

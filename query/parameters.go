@@ -1,0 +1,108 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"footfall/internal/api"
+	"footfall/sketch"
+)
+
+// The bounds of a page of rows.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 250
+)
+
+// parameters are what the query string of an export asks for.
+type parameters struct {
+	within sketch.Range
+	limit  int
+	offset int
+}
+
+var (
+	errRepeated = errors.New("must be given once")
+	errDate     = errors.New("must be a date YYYY-MM-DD or a date-time YYYY-MM-DDTHH:MM[:SS[.fraction]], with Z, an offset ±HH:MM, or neither for UTC")
+	errLimit    = fmt.Errorf("must be a whole number from 1 to %d", MaxLimit)
+	errOffset   = errors.New("must be a whole number from 0 to 9223372036854775807")
+)
+
+// parseParameters reads a query string. Unknown parameters are ignored. The
+// error is a 400 that names every bad parameter and its rule.
+func parseParameters(query string) (parameters, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return parameters{}, api.BadRequest("the query string is not valid: " + err.Error())
+	}
+	p := parameters{within: sketch.AllDays(), limit: DefaultLimit}
+	var faults []string
+	read := func(name string, parse func(string) error) {
+		given, present := values[name]
+		if !present {
+			return
+		}
+		err := errRepeated
+		if len(given) == 1 {
+			err = parse(given[0])
+		}
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("%s %v", name, err))
+		}
+	}
+	read("dateFrom", func(s string) (err error) { p.within.From, err = parseDate(s); return err })
+	read("dateTo", func(s string) (err error) { p.within.To, err = parseDate(s); return err })
+	read("limit", func(s string) (err error) { p.limit, err = parseNumber(s, 1, MaxLimit, errLimit); return err })
+	read("offset", func(s string) (err error) { p.offset, err = parseNumber(s, 0, 1<<63-1, errOffset); return err })
+	if len(faults) == 0 && p.within.To < p.within.From {
+		faults = append(faults, fmt.Sprintf("dateFrom must not be after dateTo: %v is after %v", p.within.From, p.within.To))
+	}
+	if len(faults) > 0 {
+		return parameters{}, api.BadRequest("a parameter is not valid: "+strings.Join(faults, "; "), faults...)
+	}
+	p.within = p.within.Intersect(sketch.AllDays())
+	return p, nil
+}
+
+// dateShape holds a date to the shape that the API promises; what the digits may
+// be is for time.Parse, which by itself would take one-digit hours and commas.
+var dateShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?)?$`)
+
+// parseDate returns the UTC day that a date or date-time falls in.
+func parseDate(s string) (sketch.Day, error) {
+	// A plus sign that was not escaped in the query string arrives as a space.
+	s = strings.ReplaceAll(s, " ", "+")
+	if !dateShape.MatchString(s) {
+		return 0, errDate
+	}
+	for _, layout := range []string{
+		"2006-01-02",
+		"2006-01-02T15:04",
+		"2006-01-02T15:04Z07:00",
+		"2006-01-02T15:04:05",
+		"2006-01-02T15:04:05Z07:00",
+	} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return sketch.DayOf(t), nil
+		}
+	}
+	return 0, errDate
+}
+
+func parseNumber(s string, least, most int, rule error) (int, error) {
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return 0, rule // Atoi would take a sign.
+		}
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, rule
+	}
+	return n, nil
+}
