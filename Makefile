@@ -1,0 +1,66 @@
+# make demo   builds Footfall, imports a sample log and leaves it running
+# make test   everything the project checks, on Debian 12 with Go, gcc, make and git
+#
+# What a target needs beyond that it installs by itself: Debian packages by
+# apt-get, tools into TOOLS, outside of the checkout.
+
+TOOLS         ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/footfall-tools
+GOLANGCI_LINT  = $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+GOLANGCI_VERSION = v2.15.0
+CRAWLERS_VERSION = 1.60.0
+FUZZTIME      ?= 10s
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(COMMIT)
+
+.PHONY: all build demo test lint fuzz bench crawlers strace clean
+
+all: build
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/footfall ./cmd/footfall
+
+demo: build
+	bin/footfall demo
+
+test: strace
+	go vet ./...
+	go test -race -timeout 15m ./...
+
+lint: $(GOLANGCI_LINT)
+	$(GOLANGCI_LINT) run ./...
+
+# A short run of every fuzz target, one after the other. What they find is kept
+# under testdata/fuzz and runs with the tests from then on.
+fuzz:
+	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
+	  grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2>/dev/null | sed 's/^func //' | while read -r target; do \
+	    echo "fuzz $$target in $${dir#$(CURDIR)/}"; \
+	    (cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) </dev/null || exit 1; \
+	  done || exit 1; \
+	done
+
+# First throughput figures; bench/README.md says what they mean.
+bench: build
+	go run ./bench/load -footfall bin/footfall
+
+# Derives the embedded table of crawlers from the npm package, which npm fetches.
+crawlers:
+	rm -rf $(TOOLS)/crawlers && mkdir -p $(TOOLS)/crawlers
+	cd $(TOOLS)/crawlers && npm pack --silent crawler-user-agents@$(CRAWLERS_VERSION) && tar -xzf *.tgz
+	go run ./ingest/useragent/internal/derive -package $(TOOLS)/crawlers/package -out ingest/useragent/crawlers.tsv
+
+# A test traces the system calls of the binary.
+strace:
+	@command -v strace >/dev/null || { \
+	  sudo=$$( [ "$$(id -u)" = 0 ] || echo sudo ); \
+	  $$sudo apt-get update -q && $$sudo apt-get install -q -y --no-install-recommends strace; }
+
+$(GOLANGCI_LINT):
+	mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS)/install go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(TOOLS)/install/golangci-lint $@
+
+clean:
+	rm -rf bin

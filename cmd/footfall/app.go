@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/ingest"
+	"footfall/internal/access"
+	"footfall/internal/api"
+	"footfall/internal/database"
+	"footfall/internal/datadir"
+	"footfall/internal/store"
+	"footfall/query"
+	"footfall/sketch"
+)
+
+// app is everything that works on one data directory, wired together. The
+// server, the commands that open the store themselves, and the tests all start
+// the same one.
+type app struct {
+	dir      *datadir.Dir
+	db       *database.DB
+	registry *access.Registry
+	store    *store.Store
+	pipeline *ingest.Pipeline
+	exports  *query.Exports
+	logger   *slog.Logger
+
+	// api answers the clients, admin the administrative commands.
+	api   http.Handler
+	admin http.Handler
+}
+
+// appOptions is what an app may not take by itself.
+type appOptions struct {
+	data         string
+	now          func() time.Time
+	logger       *slog.Logger
+	registerer   prometheus.Registerer // may be nil
+	maxBodyBytes int64                 // 0 means the default
+}
+
+// openApp locks the data directory and opens what is in it. datadir.ErrLocked
+// says that another process has it.
+func openApp(opts appOptions) (*app, error) {
+	a := &app{logger: opts.logger}
+	if err := a.open(opts); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *app) open(opts appOptions) (err error) {
+	if a.dir, err = datadir.Open(opts.data); err != nil {
+		return err
+	}
+	if a.db, err = database.Open(a.dir.Database(), opts.logger); err != nil {
+		return err
+	}
+	a.registry, err = access.Open(access.Options{
+		Database: a.db,
+		Now:      opts.now,
+		Random:   rand.Reader,
+		Logger:   opts.logger,
+	})
+	if err != nil {
+		return err
+	}
+	a.store, err = store.Open(store.Options{
+		LogDir:     a.dir.Log(),
+		Database:   a.db,
+		Live:       a.registry.Live,
+		Logger:     opts.logger,
+		Registerer: opts.registerer,
+	})
+	if err != nil {
+		return err
+	}
+	a.pipeline, err = ingest.New(ingest.Options{
+		Committer:    a.store,
+		Now:          opts.now,
+		MaxBodyBytes: opts.maxBodyBytes,
+		Registerer:   opts.registerer,
+	})
+	if err != nil {
+		return err
+	}
+	a.exports = query.New(a.store, opts.registerer)
+
+	router := api.NewRouter(a.registry, opts.logger)
+	a.pipeline.Routes(router)
+	a.exports.Routes(router)
+	router.Public(http.MethodGet, "/healthz", healthy)
+	router.Public(http.MethodGet, "/readyz", a.ready)
+	a.api = router
+	a.admin = newAdmin(a)
+	return nil
+}
+
+// close closes in the opposite order what was opened; what page views wait are
+// made durable and folded.
+func (a *app) close() error {
+	var err error
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close())
+	}
+	if a.db != nil {
+		err = errors.Join(err, a.db.Close())
+	}
+	if a.dir != nil {
+		err = errors.Join(err, a.dir.Close())
+	}
+	return err
+}
+
+// deleteProject removes a project with its keys, then everything that page views
+// made of it. When the process ends in between, the next start goes on.
+func (a *app) deleteProject(ctx context.Context, id string) error {
+	project, err := a.registry.DeleteProject(id)
+	if err != nil {
+		return err
+	}
+	// From here on it is done or goes on at the next start; a client that gives
+	// up does not stop it.
+	return a.store.DeleteProject(context.WithoutCancel(ctx), project.Number)
+}
+
+// healthy answers that the process serves requests.
+func healthy(w http.ResponseWriter, _ *http.Request) {
+	api.Write(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready answers whether page views are taken.
+func (a *app) ready(w http.ResponseWriter, r *http.Request) {
+	if err := a.store.Ready(); err != nil {
+		api.WriteError(w, r, a.logger, err)
+		return
+	}
+	healthy(w, r)
+}
+
+// importChunk commits a part of an access log.
+func (a *app) importChunk(ctx context.Context, id string, chunk ingest.Chunk) (ingest.Report, error) {
+	project, found := a.registry.Project(id)
+	if !found {
+		return ingest.Report{}, fmt.Errorf("project %q: %w", id, access.ErrProjectUnknown)
+	}
+	return a.pipeline.Import(ctx, project, chunk)
+}
+
+// findSource returns how far the log that begins with head was imported.
+func (a *app) findSource(ctx context.Context, id string, head []byte) (sketch.Mark, bool, error) {
+	project, found := a.registry.Project(id)
+	if !found {
+		return sketch.Mark{}, false, fmt.Errorf("project %q: %w", id, access.ErrProjectUnknown)
+	}
+	return a.store.FindSource(ctx, project.Number, head)
+}

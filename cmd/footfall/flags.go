@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// checked is a flag whose text must pass a check when it is set, so that a wrong
+// value is refused with the flag's name and the rule before anything is done.
+type checked[T any] struct {
+	value *T
+	text  string
+	kind  string
+	parse func(string) (T, error)
+}
+
+var _ pflag.Value = (*checked[int])(nil)
+
+func (c *checked[T]) String() string { return c.text }
+func (c *checked[T]) Type() string   { return c.kind }
+
+func (c *checked[T]) Set(text string) error {
+	value, err := c.parse(text)
+	if err != nil {
+		return err
+	}
+	*c.value, c.text = value, text
+	return nil
+}
+
+// oneOf is a flag that takes one of some words.
+func oneOf(value *string, preset string, words ...string) pflag.Value {
+	*value = preset
+	return &checked[string]{value: value, text: preset, kind: "word", parse: func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		return s, nil
+	}}
+}
+
+// between is a flag that takes a whole number within bounds.
+func between(value *int64, preset, least, most int64) pflag.Value {
+	*value = preset
+	return &checked[int64]{value: value, text: strconv.FormatInt(preset, 10), kind: "number", parse: func(s string) (int64, error) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
+		}
+		return n, nil
+	}}
+}
+
+// address is a flag that takes a host and port to listen on.
+func address(value *string, preset string) pflag.Value {
+	*value = preset
+	return &checked[string]{value: value, text: preset, kind: "host:port", parse: func(s string) (string, error) {
+		_, port, err := net.SplitHostPort(s)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return "", fmt.Errorf("must be an address and a port, such as 127.0.0.1:8080 or [::1]:8080")
+		}
+		return s, nil
+	}}
+}

@@ -1,0 +1,26 @@
+// Command footfall counts the unique visitors of documentation sites, human and
+// AI. Each subcommand is a file of its name; app.go wires what they share.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := newRoot().ExecuteContext(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		os.Exit(130) // Interrupted, as shells have it: 128 and the signal's number.
+	default:
+		fmt.Fprintln(os.Stderr, "footfall:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// common are the flags that every command has.
+type common struct {
+	data      string
+	config    string
+	logLevel  string
+	logFormat string
+}
+
+func newRoot() *cobra.Command {
+	var c common
+	root := &cobra.Command{
+		Use:   "footfall",
+		Short: "Counts the unique visitors of documentation sites, human and AI",
+		Long: `Footfall takes in page views, tags each human or AI, and answers how many
+different visitors saw each page and the whole site over any range of days.
+
+Every flag can also be set in the environment, as FOOTFALL_ and the flag's name
+in capitals with _ for -, and in a YAML file of flag names and values (--config).
+A flag wins over the environment, the environment over the file.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return configure(cmd, os.LookupEnv)
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.data, "data", "./footfall-data", "data directory")
+	flags.StringVar(&c.config, "config", "", "YAML file of flag names and values")
+	flags.Var(oneOf(&c.logLevel, "info", "debug", "info", "warn", "error"), "log-level", "least level that is logged: debug, info, warn, error")
+	flags.Var(oneOf(&c.logFormat, "text", "text", "json"), "log-format", "format of the log on standard error: text, json")
+	mustComplete(root.MarkPersistentFlagDirname("data"))
+	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
+
+	root.AddCommand(
+		newServe(&c),
+		newProject(&c),
+		newKey(&c),
+		newImport(&c),
+		newVisitors(&c),
+		newVersion(),
+	)
+	return root
+}
+
+// mustComplete is for the registration of completions, which fails only for a
+// flag that does not exist.
+func mustComplete(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (c *common) logger() *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
+		panic(fmt.Sprintf("log level %q passed its flag", c.logLevel))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, options))
+}

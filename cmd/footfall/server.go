@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/internal/control"
+	"footfall/internal/database"
+	"footfall/internal/datadir"
+)
+
+// The limits of the HTTP servers. A client that is slow or stuck is cut off.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute
+	writeTimeout      = 2 * time.Minute
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 32 << 10
+	shutdownTimeout   = 15 * time.Second
+)
+
+// serverOptions says where a server listens.
+type serverOptions struct {
+	data          string
+	listen        string
+	metricsListen string // empty for none
+	maxBodyBytes  int64
+	now           func() time.Time
+	logger        *slog.Logger
+}
+
+// server is an app that listens: for clients, for metrics, and on the control
+// socket.
+type server struct {
+	app       *app
+	logger    *slog.Logger
+	client    net.Listener
+	metrics   net.Listener // nil without metrics
+	control   net.Listener
+	registry  *prometheus.Registry
+	listening []*http.Server
+}
+
+// openServer opens the data directory and listens. When it returns, connections
+// are accepted as soon as run is called.
+func openServer(opts serverOptions) (_ *server, err error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		database.NewCollector(),
+	)
+	s := &server{logger: opts.logger, registry: registry}
+	s.app, err = openApp(appOptions{
+		data:         opts.data,
+		now:          opts.now,
+		logger:       opts.logger,
+		registerer:   registry,
+		maxBodyBytes: opts.maxBodyBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listen(opts); err != nil {
+		return nil, errors.Join(err, s.closeListeners(), s.app.close())
+	}
+	return s, nil
+}
+
+func (s *server) listen(opts serverOptions) (err error) {
+	if s.client, err = net.Listen("tcp", opts.listen); err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	if opts.metricsListen != "" {
+		if s.metrics, err = net.Listen("tcp", opts.metricsListen); err != nil {
+			return fmt.Errorf("--metrics-listen: %w", err)
+		}
+	}
+	s.control, err = control.Listen(datadir.Socket(s.app.dir.Path()))
+	return err
+}
+
+func (s *server) closeListeners() error {
+	var err error
+	for _, l := range []net.Listener{s.client, s.metrics, s.control} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// run serves until the context ends, then lets running requests end, makes
+// durable what waits and closes everything.
+func (s *server) run(ctx context.Context) error {
+	group, failed := errgroup.WithContext(ctx)
+	serve := func(l net.Listener, handler http.Handler) {
+		server := &http.Server{
+			Handler:           handler,
+			ReadHeaderTimeout: readHeaderTimeout,
+			ReadTimeout:       readTimeout,
+			WriteTimeout:      writeTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		}
+		s.listening = append(s.listening, server)
+		group.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serving %s: %w", l.Addr(), err)
+			}
+			return nil
+		})
+	}
+	serve(s.client, s.app.api)
+	serve(s.control, s.app.admin)
+	if s.metrics != nil {
+		serve(s.metrics, s.metricsHandler())
+		s.logger.Info("Metrics are served.", "address", s.metrics.Addr().String())
+	}
+	s.logger.Info("Footfall serves.", "address", s.client.Addr().String(), "data", s.app.dir.Path())
+
+	<-failed.Done()
+	s.logger.Info("Footfall stops.")
+	err := s.shutdown()
+	return errors.Join(group.Wait(), err, s.app.close())
+}
+
+func (s *server) shutdown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	var err error
+	for _, server := range s.listening {
+		if stopErr := server.Shutdown(ctx); stopErr != nil {
+			// A request that does not end is cut off: it was not answered, so
+			// nothing that was acknowledged is lost.
+			s.logger.Warn("A request was cut off.", "error", stopErr)
+			err = errors.Join(err, server.Close())
+		}
+	}
+	return err
+}
+
+func (s *server) metricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry}))
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", s.app.ready)
+	return mux
+}
