@@ -201,3 +201,12 @@ func request(t testing.TB, method, url, key string, body io.Reader) (int, string
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func readFile(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
