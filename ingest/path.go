@@ -94,7 +94,8 @@ func cutAuthority(raw []byte) []byte {
 	}
 	for i, c := range scheme {
 		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !letter && (i == 0 || !('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.')) {
+		other := '0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'
+		if !letter && (i == 0 || !other) {
 			return raw
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -110,8 +111,8 @@ func known(cmd *cobra.Command, name string) bool {
 // cause takes off the wrapping that pflag puts around the error of a value,
 // which names the flag once more.
 func cause(err error) error {
-	if wrapped, ok := err.(interface{ Unwrap() error }); ok && wrapped.Unwrap() != nil { //nolint:errorlint // Only the outermost layer is meant.
-		return wrapped.Unwrap()
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
 	}
 	return err
 }

@@ -67,7 +67,6 @@ func (c *common) with(ctx context.Context, fn func(*connection) error) error {
 type refusedError struct {
 	status  int
 	message string
-	details []string
 }
 
 func (e *refusedError) Error() string { return e.message }

@@ -20,8 +20,8 @@ const Stdin = "-"
 // chunkBytes is how much of a log is handed out at once.
 const chunkBytes = 1 << 20
 
-// ErrChanged: the log begins like one that was imported, but is not the same up
-// to the place where that import ended.
+// ErrChanged says that a log begins like one that was imported, but is not the
+// same up to the place where that import ended.
 var ErrChanged = errors.New("the log begins like one imported before, but differs from it later")
 
 // Chunk is a part of a log. Data is valid until the next call of Next.

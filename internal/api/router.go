@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -41,7 +42,7 @@ func NewRouter(registry *access.Registry, logger *slog.Logger) *Router {
 		}
 	})
 	routes.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
-		if cause == http.ErrAbortHandler {
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(cause)
 		}
 		err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// ErrNoServer: no server listens on the socket.
+// ErrNoServer says that no server listens on the socket.
 var ErrNoServer = errors.New("no server listens on the control socket")
 
 // maxSocketPath is what a unix socket's address holds on Linux, without the

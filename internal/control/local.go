@@ -2,6 +2,8 @@ package control
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 )
@@ -19,11 +21,12 @@ func (l Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer := &recorder{header: make(http.Header), status: http.StatusOK}
 	l.Handler.ServeHTTP(answer, request)
-	if err := request.Body.Close(); err != nil {
+	// A request that was given up has no answer, also where the handler gave one.
+	if err := errors.Join(request.Body.Close(), r.Context().Err()); err != nil {
 		return nil, err
 	}
 	return &http.Response{
-		Status:        http.StatusText(answer.status),
+		Status:        fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
 		StatusCode:    answer.status,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,

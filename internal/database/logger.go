@@ -21,11 +21,22 @@ func newLogger(to *slog.Logger) logger {
 	return logger{to: to.With("component", "badger")}
 }
 
-func (l logger) Errorf(format string, args ...any)   { l.to.Error(message(format, args)) }
-func (l logger) Warningf(format string, args ...any) { l.to.Warn(message(format, args)) }
-func (l logger) Infof(format string, args ...any)    { l.to.Debug(message(format, args)) }
-func (l logger) Debugf(format string, args ...any)   { l.to.Debug(message(format, args)) }
+func (l logger) Errorf(format string, args ...any) {
+	l.to.Error("The database reports an error.", "message", text(format, args))
+}
 
-func message(format string, args []any) string {
+func (l logger) Warningf(format string, args ...any) {
+	l.to.Warn("The database warns.", "message", text(format, args))
+}
+
+func (l logger) Infof(format string, args ...any) {
+	l.to.Debug("The database informs.", "message", text(format, args))
+}
+
+func (l logger) Debugf(format string, args ...any) {
+	l.to.Debug("The database informs.", "message", text(format, args))
+}
+
+func text(format string, args []any) string {
 	return strings.TrimSpace(fmt.Sprintf(format, args...))
 }

@@ -25,10 +25,10 @@ import (
 const FormatVersion = 1
 
 var (
-	// ErrLocked: another process has the directory open.
+	// ErrLocked says that another process has the directory open.
 	ErrLocked = errors.New("the data directory is in use by another process")
-	// ErrFormat: the directory was written in a format that this version does not
-	// know, or is not a data directory.
+	// ErrFormat says that the directory was written in a format that this version
+	// does not know, or is not a data directory.
 	ErrFormat = errors.New("the data directory has an unknown format")
 )
 

@@ -28,13 +28,16 @@ func (s *Store) foldGroups(groups <-chan []*pending) {
 			}
 		}
 		if gathered >= 2*s.overlayBytes {
-			// Folding waits for the checkpoint that runs; the queue fills
-			// meanwhile and refuses what it can not hold.
-			s.checkpointTurn.Lock()
-			//lint:ignore SA2001 holding the turn for an instant is the wait.
-			s.checkpointTurn.Unlock()
+			s.awaitCheckpoint()
 		}
 	}
+}
+
+// awaitCheckpoint waits for the checkpoint that runs. The queue fills meanwhile
+// and refuses what it can not hold.
+func (s *Store) awaitCheckpoint() {
+	s.checkpointTurn.Lock()
+	defer s.checkpointTurn.Unlock()
 }
 
 // awaitFolded waits until everything up to a position was folded.
