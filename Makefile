@@ -37,7 +37,7 @@ fuzz:
 	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
 	  grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go 2>/dev/null | sed 's/^func //' | while read -r target; do \
 	    echo "fuzz $$target in $${dir#$(CURDIR)/}"; \
-	    (cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) </dev/null || exit 1; \
+	    (cd "$$dir" && go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x .) </dev/null || exit 1; \
 	  done || exit 1; \
 	done
 
@@ -49,7 +49,8 @@ bench: build
 crawlers:
 	rm -rf $(TOOLS)/crawlers && mkdir -p $(TOOLS)/crawlers
 	cd $(TOOLS)/crawlers && npm pack --silent crawler-user-agents@$(CRAWLERS_VERSION) && tar -xzf *.tgz
-	go run ./ingest/useragent/internal/derive -package $(TOOLS)/crawlers/package -out ingest/useragent/crawlers.tsv
+	go run ./ingest/useragent/internal/derive -package $(TOOLS)/crawlers/package \
+	  -out ingest/useragent/crawlers.tsv -instances ingest/useragent/testdata/crawlers.txt
 
 # A test traces the system calls of the binary.
 strace:

@@ -105,6 +105,10 @@ func (conn *connection) call(ctx context.Context, method, path string, body, ans
 	if answer == nil {
 		return nil
 	}
+	return unmarshal(text, answer)
+}
+
+func unmarshal(text []byte, answer any) error {
 	if err := json.Unmarshal(text, answer); err != nil {
 		return fmt.Errorf("reading the server's answer: %w", err)
 	}
