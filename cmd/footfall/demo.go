@@ -127,7 +127,7 @@ func (d *demo) importSample(ctx context.Context) (*workload.AccessLogTruth, erro
 	name := filepath.Join(dir, "access.log")
 	const days = 60
 	truth, err := writeSample(name, workload.AccessLogConfig{
-		Seed: 1, Days: days, From: sketch.DayOf(d.server.app.registry.Now()) - days + 1,
+		Seed: 1, Days: days, From: sketch.DayOf(d.server.app.registry.Now()) - days,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("writing the sample log: %w", err)
