@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -21,8 +22,11 @@ import (
 //	| 0       (uvarint)   | 2^precision registers, a byte each           |
 //	+---------------------+----------------------------------------------+
 //
-// A set has one encoding only, and lengths are checked against the precision's
-// limits before anything is allocated.
+// A cell has one encoding only: a uvarint that is longer than need be is refused.
+// Lengths are checked against the precision's limits before anything is
+// allocated.
+
+var errNumber = errors.New("a number is cut short or too long")
 
 // AppendCell appends the framed cell, as it is stored under key, to dst.
 func AppendCell(dst, key []byte, c *Cell) []byte {
@@ -92,9 +96,9 @@ func EncodedPosition(key, value []byte) (Position, error) {
 	if err != nil {
 		return 0, err
 	}
-	position, n := binary.Uvarint(payload)
-	if n <= 0 {
-		return 0, corrupted(key, "position is cut short")
+	position, _, err := readNumber(payload)
+	if err != nil {
+		return 0, corrupted(key, "position: %v", err)
 	}
 	return Position(position), nil
 }
@@ -102,11 +106,10 @@ func EncodedPosition(key, value []byte) (Position, error) {
 func (c *Cell) mergePayload(b []byte) (Position, error) {
 	var numbers [3]uint64
 	for i := range numbers {
-		value, n := binary.Uvarint(b)
-		if n <= 0 {
-			return 0, fmt.Errorf("number %d is cut short", i)
+		var err error
+		if numbers[i], b, err = readNumber(b); err != nil {
+			return 0, fmt.Errorf("number %d: %w", i, err)
 		}
-		numbers[i], b = value, b[n:]
 	}
 	for _, t := range [...]Traffic{Human, AI} {
 		rest, err := c.Visitors[t].mergeEncoded(b)
@@ -128,11 +131,10 @@ func (c *Cell) mergePayload(b []byte) (Position, error) {
 // mergeEncoded adds the visitors of the encoded set at the start of b and
 // returns what follows it.
 func (s *Set) mergeEncoded(b []byte) ([]byte, error) {
-	header, n := binary.Uvarint(b)
-	if n <= 0 {
-		return nil, fmt.Errorf("length is cut short")
+	header, b, err := readNumber(b)
+	if err != nil {
+		return nil, fmt.Errorf("length: %w", err)
 	}
-	b = b[n:]
 	if header == 0 {
 		size := s.precision.Registers()
 		if len(b) < size {
@@ -167,4 +169,13 @@ func (s *Set) mergeEncoded(b []byte) ([]byte, error) {
 		last = h
 	}
 	return b[8*count:], nil
+}
+
+// readNumber reads the uvarint at the start of b and returns what follows it.
+func readNumber(b []byte) (value uint64, rest []byte, err error) {
+	value, n := binary.Uvarint(b)
+	if n <= 0 || n > 1 && b[n-1] == 0 {
+		return 0, nil, errNumber
+	}
+	return value, b[n:], nil
 }

@@ -2,7 +2,7 @@
 // are, and how distinct visitors are kept and united. It is pure: it does no
 // I/O, reads no clock and logs nothing.
 //
-// The nouns, each in the file of its name:
+// The nouns:
 //
 //   - Day is a UTC civil day; Range is a half-open run of days [From, To).
 //   - Traffic tells human page views from those of AI agents.
@@ -16,6 +16,6 @@
 //   - Cell is what is kept for (project, day, path): a human set, an AI set, two
 //     view counters, and the position last applied. The site cell is the same
 //     over all paths, at a higher precision.
-//   - Union unites the sets of many cells and counts them; Ranking is the rows
-//     of one answer in order, with the totals that bound them.
+//   - Ranking is the rows of one answer in order, with the totals that bound
+//     them.
 package sketch

@@ -6,6 +6,11 @@ import "math"
 // is here: 65 numbers instead of 2^p.
 type histogram [256]uint32
 
+// maxEstimate bounds an estimate, which only crafted registers come near. A
+// float beyond the range of uint64 has no defined conversion, and two estimates
+// must be safe to add.
+const maxEstimate = 1 << 62
+
 // estimate returns the number of distinct hashes behind the registers, by the
 // improved raw estimator of Otmar Ertl, "New cardinality estimation algorithms
 // for HyperLogLog sketches" (2017), arXiv:1702.01284, algorithm 6. It needs no
@@ -22,7 +27,8 @@ func (h *histogram) estimate(p Precision) uint64 {
 	}
 	z += m * sigma(float64(h[0])/m)
 	// Division by the infinity that sigma returns for empty registers is zero.
-	return uint64(m*m/(2*math.Ln2*z) + 0.5)
+	// Division by the zero that tau returns for saturated ones is infinity.
+	return uint64(min(m*m/(2*math.Ln2*z)+0.5, maxEstimate))
 }
 
 // sigma is x + sum of x^(2^k) * 2^(k-1) for k >= 1, the contribution of the

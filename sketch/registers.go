@@ -37,15 +37,19 @@ func (r registers) merge(other registers) {
 	}
 }
 
-// valid reports whether every register is one that some hash could have set.
+// valid reports whether every register is one that some hash could have set,
+// eight at a time: adding 127-limit sets the high bit of each byte that exceeds
+// the limit, if it was not set before. A byte that overflows has it set before,
+// so what it carries into its neighbour changes no answer.
 func (r registers) valid(p Precision) bool {
-	limit := p.maxRegister()
-	for _, value := range r {
-		if value > limit {
-			return false
-		}
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	room := uint64(0x7f-p.maxRegister()) * ones
+	var exceeding uint64
+	for i := 0; i+8 <= len(r); i += 8 {
+		b := binary.LittleEndian.Uint64(r[i:])
+		exceeding |= b | (b + room)
 	}
-	return true
+	return exceeding&high == 0
 }
 
 // histogram counts how many registers have each value.

@@ -78,6 +78,11 @@ func (s *Set) Merge(other *Set) {
 		s.dense.merge(other.dense)
 		return
 	}
+	// Hashes come in the order of other's table, which would crowd the first
+	// slots of a smaller one.
+	if s.Empty() && !other.Empty() {
+		s.grow(other.count)
+	}
 	other.each(s.Add)
 }
 
@@ -180,9 +185,6 @@ func (s *Set) grow(count int) {
 	size := 4
 	for 4*count > 3*size {
 		size *= 2
-	}
-	if size <= len(s.table) {
-		return
 	}
 	old := s.table
 	s.table = make([]Hash, size)
