@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -100,6 +102,10 @@ func ParseAllow(s string) (netip.Prefix, error) {
 		}
 		prefix = netip.PrefixFrom(addr, addr.BitLen())
 	}
+	if addr := prefix.Addr(); addr.Is4In6() {
+		// A client's address is told as IPv4, which an IPv6 range never contains.
+		prefix = netip.PrefixFrom(addr.Unmap(), max(prefix.Bits()-96, 0))
+	}
 	if prefix.Bits() == 0 {
 		return netip.Prefix{}, fmt.Errorf("allow %q: %w", s, ErrAllow)
 	}
@@ -128,7 +134,7 @@ func (r *Registry) CreateKey(spec KeySpec) (text string, key Key, err error) {
 	if !spec.Expires.IsZero() && !spec.Expires.After(now) {
 		return "", Key{}, ErrExpires
 	}
-	if len(spec.Name) > 100 || strings.ContainsFunc(spec.Name, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\uFFFD' }) {
+	if !validName(spec.Name) {
 		return "", Key{}, ErrName
 	}
 	r.changing.Lock()
@@ -158,6 +164,11 @@ func (r *Registry) CreateKey(spec KeySpec) (text string, key Key, err error) {
 		return "", Key{}, fmt.Errorf("creating a key: %w", err)
 	}
 	return text, key, nil
+}
+
+func validName(name string) bool {
+	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= 100 && !strings.ContainsFunc(name, unprintable)
 }
 
 // Keys returns all keys by project, then by creation.

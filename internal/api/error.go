@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -60,7 +59,7 @@ func statusOf(err error) *Error {
 		errors.Is(err, access.ErrExpires), errors.Is(err, access.ErrName):
 		return &Error{Status: http.StatusBadRequest, Message: err.Error()}
 	case errors.Is(err, sketch.ErrOverloaded):
-		return &Error{Status: http.StatusServiceUnavailable, Message: err.Error(), RetryAfter: time.Second}
+		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrOverloaded.Error(), RetryAfter: time.Second}
 	case errors.Is(err, sketch.ErrUnavailable):
 		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrUnavailable.Error(), RetryAfter: 10 * time.Second}
 	}
@@ -72,10 +71,12 @@ func statusOf(err error) *Error {
 func WriteError(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err error) {
 	told := statusOf(err)
 	switch {
-	case told == nil && (errors.Is(err, context.Canceled) || r.Context().Err() != nil):
-		return // The client has gone.
 	case told == nil:
-		logger.Error("A request failed.", "method", r.Method, "path", r.URL.Path, "error", err)
+		// A client that has gone is no failure. It is answered all the same: an
+		// answer that nobody wrote is a 200 to a proxy that still listens.
+		if r.Context().Err() == nil {
+			logger.Error("A request failed.", "method", r.Method, "path", r.URL.Path, "error", err)
+		}
 		told = &Error{Status: http.StatusInternalServerError, Message: "an internal error occurred; the server's log has it"}
 	case told.Status == http.StatusServiceUnavailable:
 		logger.Warn("A request was refused.", "method", r.Method, "path", r.URL.Path, "error", err)

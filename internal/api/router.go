@@ -1,16 +1,20 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/julienschmidt/httprouter"
 
 	"footfall/internal/access"
+	"footfall/internal/forwarded"
 )
 
 // Handler answers a request on a project that the request's key covers.
@@ -21,24 +25,31 @@ type Handler func(w http.ResponseWriter, r *http.Request, project access.Project
 type Router struct {
 	routes   *httprouter.Router
 	registry *access.Registry
+	trusted  forwarded.Trusted
 	logger   *slog.Logger
 }
 
-// NewRouter returns a router without routes.
-func NewRouter(registry *access.Registry, logger *slog.Logger) *Router {
+// NewRouter returns a router without routes. A client's address, which a key may
+// be bound to, is taken from X-Forwarded-For where trusted proxies wrote it.
+func NewRouter(registry *access.Registry, trusted forwarded.Trusted, logger *slog.Logger) *Router {
 	routes := httprouter.New()
 	routes.RedirectTrailingSlash = false
 	routes.RedirectFixedPath = false
 	routes.HandleOPTIONS = false
 	routes.HandleMethodNotAllowed = true
-	router := &Router{routes: routes, registry: registry, logger: logger}
+	router := &Router{routes: routes, registry: registry, trusted: trusted, logger: logger}
 	routes.NotFound = router.answer(func(http.ResponseWriter, *http.Request) error {
 		return &Error{Status: http.StatusNotFound, Message: "there is no such route"}
 	})
 	routes.MethodNotAllowed = router.answer(func(w http.ResponseWriter, r *http.Request) error {
+		// httprouter lists OPTIONS whether or not it is answered.
+		methods := strings.Split(w.Header().Get("Allow"), ", ")
+		methods = slices.DeleteFunc(methods, func(method string) bool { return method == http.MethodOptions })
+		allowed := strings.Join(methods, ", ")
+		w.Header().Set("Allow", allowed)
 		return &Error{
 			Status:  http.StatusMethodNotAllowed,
-			Message: fmt.Sprintf("%s is not allowed here; allowed: %s", r.Method, w.Header().Get("Allow")),
+			Message: fmt.Sprintf("%s is not allowed here; allowed: %s", r.Method, allowed),
 		}
 	})
 	routes.PanicHandler = func(w http.ResponseWriter, r *http.Request, cause any) {
@@ -46,7 +57,8 @@ func NewRouter(registry *access.Registry, logger *slog.Logger) *Router {
 			panic(cause)
 		}
 		err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		WriteError(w, r, logger, err)
+		// It is logged also where the client has gone: a mistake stays one.
+		WriteError(w, r.WithContext(context.WithoutCancel(r.Context())), logger, err)
 	}
 	return router
 }
@@ -80,7 +92,7 @@ func (router *Router) authorize(r *http.Request, project string, scopes []access
 	if err != nil {
 		return access.Project{}, err
 	}
-	return router.registry.Authorize(key, clientAddress(r), project, scopes...)
+	return router.registry.Authorize(key, router.clientAddress(r), project, scopes...)
 }
 
 func (router *Router) answer(handler func(http.ResponseWriter, *http.Request) error) http.Handler {
@@ -89,12 +101,16 @@ func (router *Router) answer(handler func(http.ResponseWriter, *http.Request) er
 	})
 }
 
-// clientAddress is the address the connection comes from. It is the zero address,
-// which no range contains, where that is not an IP address.
-func clientAddress(r *http.Request) netip.Addr {
+// clientAddress is the address of the client. It is the zero address, which no
+// range contains, where the connection comes from no IP address.
+func (router *Router) clientAddress(r *http.Request) netip.Addr {
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
 	}
-	return address.Addr().Unmap().WithZone("")
+	var lists [][]byte
+	for _, list := range r.Header.Values("X-Forwarded-For") {
+		lists = append(lists, []byte(list))
+	}
+	return router.trusted.Client(address.Addr(), lists...)
 }
