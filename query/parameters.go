@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -36,11 +37,10 @@ var (
 // parseParameters reads a query string. Unknown parameters are ignored. The
 // error is a 400 that names every bad parameter and its rule.
 func parseParameters(query string) (parameters, error) {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return parameters{}, api.BadRequest("the query string is not valid: " + err.Error())
-	}
-	p := parameters{within: sketch.AllDays(), limit: DefaultLimit}
+	values := splitQuery(query)
+	// Unbounded is more than sketch.AllDays here: a dateTo before the first of
+	// those is no dateFrom after dateTo.
+	p := parameters{within: sketch.Range{From: math.MinInt32, To: math.MaxInt32}, limit: DefaultLimit}
 	var faults []string
 	read := func(name string, parse func(string) error) {
 		given, present := values[name]
@@ -67,6 +67,27 @@ func parseParameters(query string) (parameters, error) {
 	}
 	p.within = p.within.Intersect(sketch.AllDays())
 	return p, nil
+}
+
+// splitQuery takes a query string apart. url.ParseQuery would refuse all of it for
+// one bad escape or semicolon, without a name, and also where it stands in a
+// parameter that is to be ignored. Here what does not unescape stays as it is:
+// it keeps its percent sign, which no rule of a parameter takes.
+func splitQuery(query string) map[string][]string {
+	values := make(map[string][]string)
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name = unescape(name)
+		values[name] = append(values[name], unescape(value))
+	}
+	return values
+}
+
+func unescape(s string) string {
+	if plain, err := url.QueryUnescape(s); err == nil {
+		return plain
+	}
+	return s
 }
 
 // dateShape holds a date to the shape that the API promises; what the digits may
