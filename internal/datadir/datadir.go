@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,11 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
-	// The lock is taken before anything else is read, and before Badger's: two
+	d := &Dir{path: path}
+	if err := d.checkForeign(); err != nil {
+		return nil, err // Before a lock is left in it.
+	}
+	// The lock is taken before anything is opened, and before Badger's: two
 	// processes on one log would each overwrite what the other acknowledged.
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -68,7 +73,7 @@ func Open(path string) (*Dir, error) {
 		}
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	d := &Dir{path: path, lock: lock}
+	d.lock = lock
 	if err := d.checkFormat(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -90,15 +95,12 @@ func (d *Dir) Database() string { return filepath.Join(d.path, "badger") }
 // Socket returns the path of the control socket of a data directory.
 func Socket(path string) string { return filepath.Join(path, socketFile) }
 
-// checkFormat refuses a directory of a newer format, and one that holds anything
-// but a data directory. An empty one is given the format.
+// checkFormat refuses a directory of another format, and gives an empty one the
+// format.
 func (d *Dir) checkFormat() error {
 	name := filepath.Join(d.path, formatFile)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := d.checkEmpty(); err != nil {
-			return err
-		}
 		return d.writeFormat(name)
 	}
 	if err != nil {
@@ -117,10 +119,15 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-func (d *Dir) checkEmpty() error {
+// checkForeign refuses a directory that holds anything but a data directory.
+func (d *Dir) checkForeign() error {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return fmt.Errorf("reading the data directory: %w", err)
+	}
+	isFormat := func(entry fs.DirEntry) bool { return entry.Name() == formatFile }
+	if slices.ContainsFunc(entries, isFormat) {
+		return nil
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); name != lockFile && name != formatFile+".tmp" {
