@@ -19,171 +19,215 @@ type fields struct {
 	status         int
 	userAgent      string
 	hasUserAgent   bool
+	forwardedFor   string
 }
 
 func fieldsOf(e accesslog.Entry) fields {
-	return fields{string(e.Host), e.Time, string(e.Method), string(e.Target), e.Status, string(e.UserAgent), e.HasUserAgent}
+	return fields{string(e.Host), e.Time, string(e.Method), string(e.Target), e.Status, string(e.UserAgent), e.HasUserAgent, string(e.ForwardedFor)}
 }
 
 func TestParse(t *testing.T) {
 	const prefix = `127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] `
-	tests := map[string]struct {
-		line string
-		want fields
-	}{
+	tests := map[string]parseTest{
 		"common, Apache's example": {
 			`127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326`,
-			fields{"127.0.0.1", docsTime, "GET", "/apache_pb.gif", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/apache_pb.gif", 200, "", false, ""},
 		},
 		"combined, Apache's example": {
 			`127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326 "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)"`,
-			fields{"127.0.0.1", docsTime, "GET", "/apache_pb.gif", 200, "Mozilla/4.08 [en] (Win98; I ;Nav)", true},
+			fields{"127.0.0.1", docsTime, "GET", "/apache_pb.gif", 200, "Mozilla/4.08 [en] (Win98; I ;Nav)", true, ""},
 		},
 		"combined, nginx": {
 			`203.0.113.7 - - [10/Oct/2000:20:55:36 +0000] "GET /docs/?q=1 HTTP/2.0" 304 0 "-" "curl/8.5.0"`,
-			fields{"203.0.113.7", docsTime, "GET", "/docs/?q=1", 304, "curl/8.5.0", true},
+			fields{"203.0.113.7", docsTime, "GET", "/docs/?q=1", 304, "curl/8.5.0", true, ""},
 		},
 		"no user agent sent": {
 			prefix + `"GET / HTTP/1.1" 200 1 "-" "-"`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "-", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "-", true, ""},
 		},
 		"empty user agent": {
 			prefix + `"GET / HTTP/1.1" 200 1 "" ""`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", true, ""},
 		},
 		"no bytes": {
 			prefix + `"HEAD / HTTP/1.1" 204 -`,
-			fields{"127.0.0.1", docsTime, "HEAD", "/", 204, "", false},
+			fields{"127.0.0.1", docsTime, "HEAD", "/", 204, "", false, ""},
 		},
 		"no bytes, combined": {
 			prefix + `"HEAD / HTTP/1.1" 204 - "-" "a"`,
-			fields{"127.0.0.1", docsTime, "HEAD", "/", 204, "a", true},
+			fields{"127.0.0.1", docsTime, "HEAD", "/", 204, "a", true, ""},
 		},
 		"no status, Apache": {
 			prefix + `"GET / HTTP/1.1" - - "-" "a"`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 0, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 0, "a", true, ""},
 		},
 		"no status, nginx": {
 			prefix + `"GET / HTTP/1.1" 000 0 "-" "a"`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 0, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 0, "a", true, ""},
 		},
 		"carriage return, common": {
 			prefix + `"GET / HTTP/1.1" 200 1` + "\r",
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"carriage return, combined": {
 			prefix + `"GET / HTTP/1.1" 200 1 "-" "a"` + "\r",
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
 		},
 		"more fields, as nginx's packaged main format": {
 			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "198.51.100.1, 10.0.0.1"`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, "198.51.100.1, 10.0.0.1"},
+		},
+		"X-Forwarded-For and more": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "2001:db8::1,::ffff:198.51.100.1" 0.005`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, "2001:db8::1,::ffff:198.51.100.1"},
+		},
+		"no X-Forwarded-For": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "-"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"no list of addresses, but a name": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "198.51.100.1, unknown"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"no list of addresses, but an upstream": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "10.0.0.1:8080"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"no list of addresses, but a duration": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "0.005"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"no list of addresses, but a version": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "138.0.0.1000"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"a list of addresses without quotes": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" 198.51.100.1`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"a list of addresses that was cut off": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" "198.51.100.1`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
+		},
+		"a list of addresses that is not next": {
+			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" 0.005 "198.51.100.1"`,
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
 		},
 		"more fields, any": {
 			prefix + `"GET / HTTP/1.1" 200 1 "-" "a" 0.005 rt=- "unclosed`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "a", true, ""},
 		},
 
 		"IPv6": {
 			`2001:db8::1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"2001:db8::1", docsTime, "GET", "/", 200, "", false},
+			fields{"2001:db8::1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"IPv6 with digits last": {
 			`::1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"::1", docsTime, "GET", "/", 200, "", false},
+			fields{"::1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"IPv4 in IPv6": {
 			`::ffff:192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"::ffff:192.0.2.1", docsTime, "GET", "/", 200, "", false},
+			fields{"::ffff:192.0.2.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"host name": {
 			`crawl-1.example.com - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"crawl-1.example.com", docsTime, "GET", "/", 200, "", false},
+			fields{"crawl-1.example.com", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"no host": {
 			`- - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"-", docsTime, "GET", "/", 200, "", false},
+			fields{"-", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"unix socket, nginx": {
 			`unix: - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"unix:", docsTime, "GET", "/", 200, "", false},
+			fields{"unix:", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"user with spaces": {
 			`127.0.0.1 - Frank the Tank [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"user with brackets": {
 			`127.0.0.1 - f [x] [y] [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"user that is a time": {
 			`127.0.0.1 - x [01/Jan/2020:00:00:00 +0000] [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"user that forges a line": {
 			`127.0.0.1 - x [01/Jan/2020:00:00:00 +0000] \"GET /forged HTTP/1.1\" 200 1 [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 200 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""},
 		},
 		"empty user, Apache": {
 			`127.0.0.1 - "" [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 401 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 401, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 401, "", false, ""},
 		},
 		"empty user": {
 			`127.0.0.1 -  [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.1" 401 1`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 401, "", false},
+			fields{"127.0.0.1", docsTime, "GET", "/", 401, "", false, ""},
 		},
 
 		"escapes, Apache": {
 			prefix + `"GET /\"a\\b\xe4 HTTP/1.1" 200 1 "\\" "\b\n\r\t\v\x00\x7f\"\\"`,
-			fields{"127.0.0.1", docsTime, "GET", "/\"a\\b\xe4", 200, "\b\n\r\t\v\x00\x7f\"\\", true},
+			fields{"127.0.0.1", docsTime, "GET", "/\"a\\b\xe4", 200, "\b\n\r\t\v\x00\x7f\"\\", true, ""},
 		},
 		"escapes, nginx": {
 			prefix + `"GET /\x22a\x5Cb\xE4 HTTP/1.1" 200 1 "\x22" "caf\xC3\xA9 \x22x\x22\x5C"`,
-			fields{"127.0.0.1", docsTime, "GET", "/\"a\\b\xe4", 200, "café \"x\"\\", true},
+			fields{"127.0.0.1", docsTime, "GET", "/\"a\\b\xe4", 200, "café \"x\"\\", true, ""},
 		},
 		"an escape is not read twice": {
 			prefix + `"GET / HTTP/1.1" 200 1 "-" "\\x41 \x5Cx41 \\n"`,
-			fields{"127.0.0.1", docsTime, "GET", "/", 200, `\x41 \x41 \n`, true},
+			fields{"127.0.0.1", docsTime, "GET", "/", 200, `\x41 \x41 \n`, true, ""},
 		},
 		"escaped backslash before the closing quote": {
 			prefix + `"GET /\\" 400 1 "-\\" "a\\"`,
-			fields{"127.0.0.1", docsTime, "GET", `/\`, 400, `a\`, true},
+			fields{"127.0.0.1", docsTime, "GET", `/\`, 400, `a\`, true, ""},
 		},
 		"escaped quotes that look like the end of a field": {
 			prefix + `"GET /\" 200 1 HTTP/1.1" 404 1 "\" \"b" "a"`,
-			fields{"127.0.0.1", docsTime, "GET", `/" 200 1`, 404, "a", true},
+			fields{"127.0.0.1", docsTime, "GET", `/" 200 1`, 404, "a", true, ""},
 		},
 		"no escapes of theirs": {
 			prefix + `"GET /\q\xZZ\x4 HTTP/1.1" 200 1 "-" "C:\Dir\x"`,
-			fields{"127.0.0.1", docsTime, "GET", `/\q\xZZ\x4`, 200, `C:\Dir\x`, true},
+			fields{"127.0.0.1", docsTime, "GET", `/\q\xZZ\x4`, 200, `C:\Dir\x`, true, ""},
 		},
 		"not escaped, as older servers": {
 			prefix + `"GET /é HTTP/1.1" 200 1 "-" "é"`,
-			fields{"127.0.0.1", docsTime, "GET", "/é", 200, "é", true},
+			fields{"127.0.0.1", docsTime, "GET", "/é", 200, "é", true, ""},
 		},
 
-		"no request line":      {prefix + `"-" 408 -`, fields{"127.0.0.1", docsTime, "", "", 408, "", false}},
-		"empty request line":   {prefix + `"" 400 0 "-" "-"`, fields{"127.0.0.1", docsTime, "", "", 400, "-", true}},
-		"TLS on a plain port":  {prefix + `"\x16\x03\x01" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"TLS with spaces":      {prefix + `"\x16\x03\x01 \x00 a HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"method alone":         {prefix + `"GET" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"method and space":     {prefix + `"GET " 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"no target":            {prefix + `"GET HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"no target but spaces": {prefix + `"GET   HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"no method":            {prefix + `" / HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false}},
-		"HTTP/0.9":             {prefix + `"GET /" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false}},
-		"HTTP/2 without minor": {prefix + `"GET / HTTP/2" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false}},
-		"HTTP/3":               {prefix + `"GET / HTTP/3.0" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false}},
-		"target with spaces":   {prefix + `"GET /a b  c HTTP/1.1" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/a b  c", 200, "", false}},
-		"spaces around target": {prefix + `"GET  /a   HTTP/1.1 " 200 226`, fields{"127.0.0.1", docsTime, "GET", "/a", 200, "", false}},
-		"two versions":         {prefix + `"GET /a HTTP/1.0 HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "GET", "/a HTTP/1.0", 400, "", false}},
-		"version that is none": {prefix + `"GET /a HTTP/x.1" 400 226`, fields{"127.0.0.1", docsTime, "GET", "/a HTTP/x.1", 400, "", false}},
-		"full URL":             {prefix + `"GET http://a.example/b HTTP/1.1" 200 226`, fields{"127.0.0.1", docsTime, "GET", "http://a.example/b", 200, "", false}},
-		"authority":            {prefix + `"CONNECT a.example:443 HTTP/1.1" 405 226`, fields{"127.0.0.1", docsTime, "CONNECT", "a.example:443", 405, "", false}},
-		"asterisk":             {prefix + `"OPTIONS * HTTP/1.0" 200 126`, fields{"127.0.0.1", docsTime, "OPTIONS", "*", 200, "", false}},
-		"HTTP/2 preface":       {prefix + `"PRI * HTTP/2.0" 400 150`, fields{"127.0.0.1", docsTime, "PRI", "*", 400, "", false}},
-		"own method":           {prefix + `"M-SEARCH * HTTP/1.1" 400 150`, fields{"127.0.0.1", docsTime, "M-SEARCH", "*", 400, "", false}},
+		"no request line":      {prefix + `"-" 408 -`, fields{"127.0.0.1", docsTime, "", "", 408, "", false, ""}},
+		"empty request line":   {prefix + `"" 400 0 "-" "-"`, fields{"127.0.0.1", docsTime, "", "", 400, "-", true, ""}},
+		"TLS on a plain port":  {prefix + `"\x16\x03\x01" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"TLS with spaces":      {prefix + `"\x16\x03\x01 \x00 a HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"a hyphen as method":   {prefix + `"- / HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"method alone":         {prefix + `"GET" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"method and space":     {prefix + `"GET " 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"no target":            {prefix + `"GET HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"no target but spaces": {prefix + `"GET   HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"no method":            {prefix + `" / HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "", "", 400, "", false, ""}},
+		"HTTP/0.9":             {prefix + `"GET /" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""}},
+		"HTTP/2 without minor": {prefix + `"GET / HTTP/2" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""}},
+		"HTTP/3":               {prefix + `"GET / HTTP/3.0" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/", 200, "", false, ""}},
+		"target with spaces":   {prefix + `"GET /a b  c HTTP/1.1" 200 226`, fields{"127.0.0.1", docsTime, "GET", "/a b  c", 200, "", false, ""}},
+		"spaces around target": {prefix + `"GET  /a   HTTP/1.1 " 200 226`, fields{"127.0.0.1", docsTime, "GET", "/a", 200, "", false, ""}},
+		"two versions":         {prefix + `"GET /a HTTP/1.0 HTTP/1.1" 400 226`, fields{"127.0.0.1", docsTime, "GET", "/a HTTP/1.0", 400, "", false, ""}},
+		"version that is none": {prefix + `"GET /a HTTP/x.1" 400 226`, fields{"127.0.0.1", docsTime, "GET", "/a HTTP/x.1", 400, "", false, ""}},
+		"full URL":             {prefix + `"GET http://a.example/b HTTP/1.1" 200 226`, fields{"127.0.0.1", docsTime, "GET", "http://a.example/b", 200, "", false, ""}},
+		"authority":            {prefix + `"CONNECT a.example:443 HTTP/1.1" 405 226`, fields{"127.0.0.1", docsTime, "CONNECT", "a.example:443", 405, "", false, ""}},
+		"asterisk":             {prefix + `"OPTIONS * HTTP/1.0" 200 126`, fields{"127.0.0.1", docsTime, "OPTIONS", "*", 200, "", false, ""}},
+		"HTTP/2 preface":       {prefix + `"PRI * HTTP/2.0" 400 150`, fields{"127.0.0.1", docsTime, "PRI", "*", 400, "", false, ""}},
+		"own method":           {prefix + `"M-SEARCH * HTTP/1.1" 400 150`, fields{"127.0.0.1", docsTime, "M-SEARCH", "*", 400, "", false, ""}},
 	}
+	runParse(t, tests)
+}
+
+type parseTest struct {
+	line string
+	want fields
+}
+
+func runParse(t *testing.T, tests map[string]parseTest) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var p accesslog.Parser
@@ -194,6 +238,9 @@ func TestParse(t *testing.T) {
 			if got := fieldsOf(e); got != test.want {
 				t.Errorf("Parse(%q)\n got %+v\nwant %+v", test.line, got, test.want)
 			}
+			if e.ForwardedFor != nil && len(e.ForwardedFor) == 0 {
+				t.Error("ForwardedFor is empty, want nil")
+			}
 		})
 	}
 }
@@ -203,11 +250,7 @@ func TestParseMalformed(t *testing.T) {
 		prefix = `1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] `
 		whole  = prefix + `"GET / HTTP/1.1" 200 1 "-" "a"`
 	)
-	tests := map[string]struct {
-		line   string
-		field  string
-		offset int
-	}{
+	tests := map[string]malformedTest{
 		"empty":                       {"", accesslog.FieldHost, 0},
 		"carriage return alone":       {"\r", accesslog.FieldHost, 0},
 		"host alone":                  {"1.2.3.4", accesslog.FieldHost, 0},
@@ -249,6 +292,16 @@ func TestParseMalformed(t *testing.T) {
 		"cut off within an escape":    {prefix + `"GET / HTTP/1.1" 200 1 "-" "a\`, accesslog.FieldUserAgent, 68},
 		"two lines in one":            {whole + whole, accesslog.FieldUserAgent, 71},
 	}
+	runMalformed(t, tests)
+}
+
+type malformedTest struct {
+	line   string
+	field  string
+	offset int
+}
+
+func runMalformed(t *testing.T, tests map[string]malformedTest) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var p accesslog.Parser
@@ -258,7 +311,7 @@ func TestParseMalformed(t *testing.T) {
 				t.Fatalf("Parse(%q) = %+v, %v, want a SyntaxError", test.line, fieldsOf(e), err)
 			}
 			if syntax.Field != test.field || syntax.Offset != test.offset {
-				t.Errorf("Parse(%q): %s at %d, want %s at %d", test.line, syntax.Field, syntax.Offset, test.field, test.offset)
+				t.Errorf("Parse(%q): %s at %d (%s), want %s at %d", test.line, syntax.Field, syntax.Offset, syntax.Reason, test.field, test.offset)
 			}
 			if strings.Contains(err.Error(), "1.2.3.4") {
 				t.Errorf("the error names the client: %v", err)
@@ -309,7 +362,7 @@ func TestParserIsReusable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (fields{"5.6.7.8", docsTime, "GET", "/", 200, "", false}); fieldsOf(e) != want {
+		if want := (fields{"5.6.7.8", docsTime, "GET", "/", 200, "", false, ""}); fieldsOf(e) != want {
 			t.Fatalf("got %+v, want %+v", fieldsOf(e), want)
 		}
 	}

@@ -44,7 +44,7 @@ func parseByRegexp(line []byte) (fields, bool) {
 	if err != nil {
 		return fields{}, false
 	}
-	return fields{string(m[1]), when.Unix(), string(m[3]), string(m[4]), status, string(m[6]), true}, true
+	return fields{string(m[1]), when.Unix(), string(m[3]), string(m[4]), status, string(m[6]), true, ""}, true
 }
 
 func TestRealLog(t *testing.T) {

@@ -9,7 +9,7 @@ import "bytes"
 // escapes; a method cannot hold any.
 func splitRequest(request []byte) (method, target []byte) {
 	space := bytes.IndexByte(request, ' ')
-	if space < 0 || !isToken(request[:space]) {
+	if space < 0 || !isMethod(request[:space]) {
 		return nil, nil
 	}
 	rest := bytes.Trim(request[space:], " ")
@@ -20,6 +20,13 @@ func splitRequest(request []byte) (method, target []byte) {
 		return nil, nil
 	}
 	return request[:space], rest
+}
+
+// setRequest takes a method and a target that the log has in fields of their own.
+func (e *Entry) setRequest(method, target []byte) {
+	if len(target) > 0 && isMethod(method) {
+		e.Method, e.Target = method, target
+	}
 }
 
 // isVersion reports whether b is an HTTP version: HTTP/1.1, HTTP/2.0, HTTP/2.
@@ -33,6 +40,9 @@ func isVersion(b []byte) bool {
 	}
 	return len(number) == 3 && isDigit(number[0]) && number[1] == '.' && isDigit(number[2])
 }
+
+// isMethod reports whether b can be a method. "-" could, but stands for none.
+func isMethod(b []byte) bool { return string(b) != "-" && isToken(b) }
 
 // isToken reports whether b is a token of RFC 9110 section 5.6.2, as every
 // method is.
