@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/netip"
 	"time"
 
 	"footfall/ingest/accesslog"
 	"footfall/internal/access"
+	"footfall/internal/forwarded"
 	"footfall/sketch"
 )
 
@@ -25,6 +27,9 @@ type Chunk struct {
 	// Traffic is what a line counts as whose format has no user agent. nil means
 	// that such lines are ignored: nothing tells people from agents in them.
 	Traffic *sketch.Traffic
+	// Trusted are the proxies whose X-Forwarded-For is believed, where the log
+	// holds it.
+	Trusted forwarded.Trusted
 }
 
 // Reasons why a line is ignored.
@@ -36,6 +41,7 @@ const (
 	IgnoredCrawler           = "crawler that is neither human nor AI"
 	IgnoredPath              = "path is not valid"
 	IgnoredTime              = "time is before 2000 or more than 24 hours ahead"
+	IgnoredNotViewOrCrawler  = "event that is no page view, or of a crawler"
 )
 
 // Report says what became of the lines of a chunk, or of many.
@@ -86,11 +92,15 @@ func (r *Report) ignore(reason string, n int64) {
 // as can be told: it has a user agent with its closing quote. Else it is left
 // for the next import, and the report's mark stands before it.
 func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chunk) (Report, error) {
+	in := p.takeReader(project.Secret)
+	defer p.giveBack(in)
 	report := Report{Mark: sketch.Mark{Source: chunk.Source, From: chunk.From, Lines: chunk.Lines}}
 	l := &lineReader{
-		validator: p.newValidator(project.Secret),
+		validator: in.validator,
 		traffic:   chunk.Traffic,
+		trusted:   chunk.Trusted,
 		report:    &report,
+		visits:    make([]sketch.Visit, 0, bytes.Count(chunk.Data, []byte("\n"))/2),
 	}
 	rest := chunk.Data
 	if chunk.Inside {
@@ -132,8 +142,10 @@ func (r *Report) ignored() (n int64) {
 type lineReader struct {
 	validator *validator
 	traffic   *sketch.Traffic
+	trusted   forwarded.Trusted
 	report    *Report
 	parser    accesslog.Parser
+	decoder   *decoder // of events; made for the first one
 	visits    []sketch.Visit
 }
 
@@ -147,8 +159,19 @@ func (l *lineReader) take(line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	l.report.Lines++
 	entry, err := l.parser.Parse(line)
+	if errors.Is(err, accesslog.ErrNoRequest) {
+		return // A comment, or what a server writes beside its requests.
+	}
+	l.report.Lines++
+	var visit sketch.Visit
+	var reason string
+	switch {
+	case err == nil:
+		visit, reason = l.visit(&entry)
+	case isEvent(line):
+		visit, reason, err = l.event(line)
+	}
 	if err != nil {
 		l.report.Malformed++
 		if len(l.report.MalformedLines) < maxMalformedLines {
@@ -156,7 +179,6 @@ func (l *lineReader) take(line []byte) {
 		}
 		return
 	}
-	visit, reason := l.visit(&entry)
 	switch {
 	case reason != "":
 		l.report.ignore(reason, 1)
@@ -167,6 +189,28 @@ func (l *lineReader) take(line []byte) {
 		l.report.Human++
 	}
 	l.visits = append(l.visits, visit)
+}
+
+// isEvent tells the lines of exported events (envelope.go) from those of logs.
+func isEvent(line []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(line, space), []byte("{")) && bytes.Contains(line, []byte(`"eventType"`))
+}
+
+// event makes a visit of a line that is an event, or gives the reason to ignore
+// it, or an error for one that breaks a rule.
+func (l *lineReader) event(line []byte) (visit sketch.Visit, reason string, err error) {
+	if l.decoder == nil {
+		l.decoder = newDecoder()
+	}
+	e, err := l.decoder.object(bytes.Trim(line, space))
+	if err != nil {
+		return visit, "", err
+	}
+	visit, counted, err := l.validator.visit(e)
+	if err == nil && !counted {
+		reason = IgnoredNotViewOrCrawler
+	}
+	return visit, reason, err
 }
 
 // visit makes a visit of a line, or gives the reason to ignore it.
@@ -199,6 +243,9 @@ func (l *lineReader) visit(entry *accesslog.Entry) (visit sketch.Visit, reason s
 		visit.Traffic = *l.traffic
 	}
 	if addr, err := netip.ParseAddr(string(entry.Host)); err == nil {
+		if entry.ForwardedFor != nil {
+			addr = l.trusted.Client(addr, entry.ForwardedFor)
+		}
 		visit.Visitor = l.validator.hasher.address(addr, entry.UserAgent)
 	} else {
 		visit.Visitor = l.validator.hasher.host(entry.Host, entry.UserAgent)

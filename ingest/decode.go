@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -11,34 +13,37 @@ import (
 // errNoEvents: the body holds nothing to take.
 var errNoEvents = errors.New("the body holds no events")
 
-// arraySyntaxError says that a body is no JSON from some place on.
-type arraySyntaxError struct {
-	offset int64
+// syntaxError says that a text is no JSON from some place on.
+type syntaxError struct {
+	offset int64 // in bytes from the beginning of the text
 	cause  error
 }
 
-func (e *arraySyntaxError) Error() string {
-	return fmt.Sprintf("the body is not a JSON array of events: at byte %d: %v", e.offset, e.cause)
+func (e *syntaxError) Error() string {
+	return fmt.Sprintf("not JSON from byte %d on: %v", e.offset, e.cause)
 }
 
-func (e *arraySyntaxError) Unwrap() error { return e.cause }
+func (e *syntaxError) Unwrap() error { return e.cause }
+
+// space is what JSON takes for white space (RFC 8259 section 2).
+const space = " \t\r\n"
 
 // decodeEvents calls take for each event of a body, in order, with its index
 // from 0. The event is valid until take returns. An event that does not decode
 // comes with the reason instead.
 //
 // A body that begins with [ is an array, unless it was sent as lines. Where it is
-// no JSON from some place on, no event of it is to be kept: that is an
-// *arraySyntaxError, and what take was given before is void. Any other body is
+// no JSON from some place on, no event of it is to be kept: that is a
+// *syntaxError, and what take was given before is void. Any other body is
 // one JSON object, or newline-delimited JSON, of which each line is judged by
 // itself and blank ones do not count.
 func decodeEvents(body []byte, lines bool, take func(index int, e *event, err error)) error {
-	body = bytes.TrimLeft(body, " \t\r\n")
-	if len(body) == 0 {
+	first := bytes.TrimLeft(body, space)
+	if len(first) == 0 {
 		return errNoEvents
 	}
 	d := newDecoder()
-	if body[0] == '[' && !lines {
+	if first[0] == '[' && !lines {
 		return d.array(body, take)
 	}
 	if !lines && d.single(body) {
@@ -50,7 +55,7 @@ func decodeEvents(body []byte, lines bool, take func(index int, e *event, err er
 	for len(body) > 0 {
 		var line []byte
 		line, body, _ = bytes.Cut(body, []byte("\n"))
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		if line = bytes.Trim(line, space); len(line) == 0 {
 			continue
 		}
 		e, err := d.object(line)
@@ -66,16 +71,29 @@ type decoder struct {
 	input   bytes.Buffer
 	scratch []byte
 	event   event
+	given   []*[]byte // the fields of event that stood in the text, null included
+
+	// place returns where the value of a field goes, nil for one that is ignored.
+	place func(e *event, name []byte) *[]byte
+	// payload decodes what envelopes hold. It is made for the first one.
+	payload *decoder
 }
 
 func newDecoder() *decoder {
-	return &decoder{json: jsontext.NewDecoder(bytes.NewReader(nil))}
+	return &decoder{json: jsontext.NewDecoder(bytes.NewReader(nil)), place: (*event).field}
 }
 
 func (d *decoder) reset(text []byte) {
 	// A bytes.Buffer is read in place; any other reader would be copied.
 	d.input = *bytes.NewBuffer(text)
-	d.json.Reset(&d.input)
+	// Text with a name twice, or that is no UTF-8, still has a place where the
+	// next event begins: one event is refused for it, not the whole array.
+	d.json.Reset(&d.input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// rest returns what of text the decoder has not read.
+func (d *decoder) rest(text []byte) []byte {
+	return bytes.Trim(text[d.json.InputOffset():], space)
 }
 
 // single reports whether text is one JSON object and nothing else, however many
@@ -85,13 +103,13 @@ func (d *decoder) single(text []byte) bool {
 	if err := d.json.SkipValue(); err != nil {
 		return false
 	}
-	return len(bytes.TrimSpace(text[d.json.InputOffset():])) == 0
+	return len(d.rest(text)) == 0
 }
 
 func (d *decoder) array(text []byte, take func(int, *event, error)) error {
 	d.reset(text)
 	fail := func(err error) error {
-		return &arraySyntaxError{offset: d.json.InputOffset(), cause: err}
+		return fmt.Errorf("the body is not a JSON array of events: %w", d.syntax(err))
 	}
 	if _, err := d.json.ReadToken(); err != nil {
 		return fail(err)
@@ -99,8 +117,7 @@ func (d *decoder) array(text []byte, take func(int, *event, error)) error {
 	index := 0
 	for ; d.json.PeekKind() != ']'; index++ {
 		e, err := d.next()
-		var syntax *jsontext.SyntacticError
-		if errors.As(err, &syntax) || errors.Is(err, errEndOfBody) {
+		if _, broken := errors.AsType[*syntaxError](err); broken {
 			return fail(err)
 		}
 		take(index, e, err)
@@ -108,7 +125,7 @@ func (d *decoder) array(text []byte, take func(int, *event, error)) error {
 	if _, err := d.json.ReadToken(); err != nil {
 		return fail(err)
 	}
-	if rest := bytes.TrimSpace(text[d.json.InputOffset():]); len(rest) > 0 {
+	if len(d.rest(text)) > 0 {
 		return fail(errors.New("text follows the array"))
 	}
 	if index == 0 {
@@ -124,73 +141,108 @@ func (d *decoder) object(text []byte) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rest := bytes.TrimSpace(text[d.json.InputOffset():]); len(rest) > 0 {
+	if len(d.rest(text)) > 0 {
 		return nil, errors.New("text follows the event's JSON object")
 	}
 	return e, nil
 }
 
-// errEndOfBody: the text ends within a value.
-var errEndOfBody = errors.New("the text ends within an event")
-
-// next decodes the next value as an event. An error that is no syntax error
+// next decodes the next value as an event. An error that is no *syntaxError
 // leaves the decoder behind that value.
 func (d *decoder) next() (*event, error) {
-	d.event, d.scratch = event{}, d.scratch[:0]
+	d.event, d.scratch, d.given = event{}, d.scratch[:0], d.given[:0]
 	if kind := d.json.PeekKind(); kind != '{' {
 		if err := d.json.SkipValue(); err != nil {
-			return nil, notJSON(err)
+			return nil, d.syntax(err)
 		}
-		return nil, fmt.Errorf("an event is a JSON object, not a %s", kindName(kind))
+		return nil, fmt.Errorf("an event is a JSON object, not %s", kindName(kind))
 	}
 	if _, err := d.json.ReadToken(); err != nil {
-		return nil, notJSON(err)
+		return nil, d.syntax(err)
 	}
 	var wrong error
 	for d.json.PeekKind() != '}' {
-		quoted, err := d.json.ReadValue()
-		if err != nil {
-			return nil, notJSON(err)
-		}
-		name := d.unquote(quoted)
-		field := d.event.field(name)
-		value, err := d.json.ReadValue()
-		switch {
-		case err != nil:
-			return nil, notJSON(err)
-		case field == nil || value.Kind() == 'n':
-		case value.Kind() != '"':
-			if wrong == nil {
-				wrong = fmt.Errorf("%s must be a string, not a %s", name, kindName(value.Kind()))
+		if err := d.field(); err != nil {
+			if _, broken := errors.AsType[*syntaxError](err); broken {
+				return nil, err
 			}
-		default:
-			*field = d.unquote(value)
+			wrong = cmp.Or(wrong, err)
 		}
 	}
 	if _, err := d.json.ReadToken(); err != nil {
-		return nil, notJSON(err)
+		return nil, d.syntax(err)
 	}
-	if wrong != nil {
+	switch {
+	case wrong != nil:
 		return nil, wrong
+	case d.event.eventType != nil:
+		return d.open(&d.event)
 	}
 	return &d.event, nil
 }
 
-// unquote returns the text of a JSON string that the decoder has checked. The
-// string may lie in a buffer that the decoder moves, so it is copied.
-func (d *decoder) unquote(quoted jsontext.Value) []byte {
+// field decodes the next name and value into the event.
+func (d *decoder) field() error {
+	quoted, err := d.json.ReadValue()
+	if err != nil {
+		return d.syntax(err)
+	}
+	// A name that is no UTF-8 is none of ours.
+	name, _ := d.unquote(quoted)
+	field := d.place(&d.event, name)
+	value, err := d.json.ReadValue()
+	if err != nil {
+		return d.syntax(err)
+	}
+	if field == nil {
+		return nil
+	}
+	if slices.Contains(d.given, field) {
+		return fmt.Errorf("%s must be given once", name)
+	}
+	d.given = append(d.given, field)
+	switch value.Kind() {
+	case 'n':
+	case '"':
+		if *field, err = d.unquote(value); err != nil {
+			return fmt.Errorf("%s must be valid UTF-8", name)
+		}
+	default:
+		if value.Kind() == '{' && field == &d.event.payload {
+			*field = d.keep(value)
+			return nil
+		}
+		return fmt.Errorf("%s must be a string, not %s", name, kindName(value.Kind()))
+	}
+	return nil
+}
+
+// keep copies what lies in a buffer that the decoder moves.
+func (d *decoder) keep(value []byte) []byte {
 	start := len(d.scratch)
-	// The decoder has refused what can not be unquoted.
-	d.scratch, _ = jsontext.AppendUnquote(d.scratch, quoted)
+	d.scratch = append(d.scratch, value...)
 	return d.scratch[start:len(d.scratch):len(d.scratch)]
 }
 
-func notJSON(err error) error {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("not JSON: %w", syntax)
+// unquote returns the text of a JSON string that the decoder has checked; the
+// error says that it is no UTF-8, be it raw or as half of a surrogate pair. The
+// string may lie in a buffer that the decoder moves, so it is copied.
+func (d *decoder) unquote(quoted jsontext.Value) ([]byte, error) {
+	start := len(d.scratch)
+	var err error
+	d.scratch, err = jsontext.AppendUnquote(d.scratch, quoted)
+	return d.scratch[start:len(d.scratch):len(d.scratch)], err
+}
+
+// syntax makes a *syntaxError of what the decoder answered.
+func (d *decoder) syntax(err error) error {
+	if _, already := errors.AsType[*syntaxError](err); already {
+		return err
 	}
-	return errEndOfBody
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return &syntaxError{offset: syntax.ByteOffset, cause: syntax.Err}
+	}
+	return &syntaxError{offset: d.json.InputOffset(), cause: err}
 }
 
 func kindName(kind jsontext.Kind) string {
@@ -198,15 +250,13 @@ func kindName(kind jsontext.Kind) string {
 	case 'n':
 		return "null"
 	case 't', 'f':
-		return "boolean"
+		return "a boolean"
 	case '"':
-		return "string"
+		return "a string"
 	case '0':
-		return "number"
+		return "a number"
 	case '[':
-		return "array"
-	case '{':
-		return "object"
+		return "an array"
 	}
-	return "JSON value"
+	return "an object"
 }

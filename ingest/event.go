@@ -8,6 +8,12 @@ type event struct {
 	userAgent []byte
 	traffic   []byte
 	timestamp []byte
+
+	// Of an envelope; see envelope.go.
+	eventType []byte
+	payload   []byte // JSON
+	anonID    []byte
+	foreign   bool // no page view
 }
 
 // field returns where the value of a field goes, or nil for a name that means
@@ -26,6 +32,10 @@ func (e *event) field(name []byte) *[]byte {
 		return &e.traffic
 	case "timestamp":
 		return &e.timestamp
+	case "eventType":
+		return &e.eventType
+	case "payload":
+		return &e.payload
 	}
 	return nil
 }

@@ -2,10 +2,7 @@ package ingest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 
 	"footfall/internal/access"
@@ -53,20 +50,21 @@ func (p *Pipeline) events(w http.ResponseWriter, r *http.Request, project access
 	if err != nil {
 		return err
 	}
-	body, err := p.readBody(w, r)
-	if err != nil {
+	in := p.takeReader(project.Secret)
+	defer p.giveBack(in)
+	if err := p.readBody(w, r, &in.body); err != nil {
 		return err
 	}
+	body := in.body.Bytes()
 	p.metrics.bytes.Add(float64(len(body)))
 
 	result := answer{Errors: []eventError{}}
-	var visits []sketch.Visit
-	v := p.newValidator(project.Secret)
+	visits := make([]sketch.Visit, 0, 1+bytes.Count(body, []byte("\n")))
 	err = decodeEvents(body, lines, func(index int, e *event, err error) {
 		var visit sketch.Visit
 		counted := false
 		if err == nil {
-			visit, counted, err = v.visit(e)
+			visit, counted, err = in.validator.visit(e)
 		}
 		switch {
 		case err != nil:
@@ -103,56 +101,4 @@ func newRefusal(a answer) refusal {
 		r.Details = append(r.Details, detail{Message: fmt.Sprintf("event %d: %s", e.Index, e.Error)})
 	}
 	return r
-}
-
-// checkType refuses bodies of a type that is not taken. lines reports whether the
-// body was sent as newline-delimited JSON.
-func checkType(r *http.Request) (lines bool, err error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return false, &api.Error{
-			Status:  http.StatusUnsupportedMediaType,
-			Message: "Content-Encoding must be left out: encoded bodies are not taken",
-		}
-	}
-	header := r.Header.Get("Content-Type")
-	if header == "" {
-		return false, nil
-	}
-	mediaType, _, err := mime.ParseMediaType(header)
-	if err == nil {
-		switch mediaType {
-		case "application/json":
-			return false, nil
-		case "application/x-ndjson", "application/ndjson", "application/jsonl":
-			return true, nil
-		}
-	}
-	return false, &api.Error{
-		Status:  http.StatusUnsupportedMediaType,
-		Message: "Content-Type must be application/json, or application/x-ndjson for newline-delimited JSON",
-	}
-}
-
-// readBody reads a body within the limit.
-func (p *Pipeline) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	tooLarge := &api.Error{
-		Status:  http.StatusRequestEntityTooLarge,
-		Message: fmt.Sprintf("the body must have at most %d bytes", p.maxBody),
-	}
-	if r.ContentLength > p.maxBody {
-		return nil, tooLarge
-	}
-	var body bytes.Buffer
-	if r.ContentLength > 0 {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	_, err := io.Copy(&body, http.MaxBytesReader(w, r.Body, p.maxBody))
-	var limit *http.MaxBytesError
-	if errors.As(err, &limit) {
-		return nil, tooLarge
-	}
-	if err != nil {
-		return nil, api.BadRequest("the body could not be read to its end")
-	}
-	return body.Bytes(), nil
 }

@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +38,34 @@ type Pipeline struct {
 	maxBody    int64
 	classifier *useragent.Classifier
 	metrics    *metrics
+	readers    sync.Pool // of *reader
+}
+
+// reader is what reading a request takes, kept from one request to the next.
+type reader struct {
+	body      bytes.Buffer
+	validator *validator
+}
+
+// maxKeptBody bounds the body buffer that a reader keeps: one large request must
+// not hold its memory for as long as the process runs.
+const maxKeptBody = 1 << 20
+
+func (p *Pipeline) takeReader(secret [16]byte) *reader {
+	r, ok := p.readers.Get().(*reader)
+	if !ok {
+		r = &reader{validator: newValidator(p)}
+	}
+	r.validator.begin(secret)
+	return r
+}
+
+func (p *Pipeline) giveBack(r *reader) {
+	if r.body.Cap() > maxKeptBody {
+		r.body = bytes.Buffer{}
+	}
+	r.body.Reset()
+	p.readers.Put(r)
 }
 
 // userAgentCache is how many user agents the classifier remembers: a site's

@@ -25,24 +25,41 @@ const (
 	maxAhead          = 24 * time.Hour
 )
 
-// validator makes visits of events for one request. It is not safe for
+// validator makes visits of events for one request at a time. It is not safe for
 // concurrent use.
 type validator struct {
 	pipeline *Pipeline
-	hasher   *hasher
+	hasher   hasher
 	now      time.Time
-	// paths holds each path of the request once: a page is seen many times.
+	// paths remembers the normal form of paths as they were sent, across
+	// requests: a page is seen many times.
 	paths   map[string]string
 	scratch []byte
 }
 
-func (p *Pipeline) newValidator(secret [16]byte) *validator {
-	return &validator{pipeline: p, hasher: newHasher(secret), now: p.now(), paths: make(map[string]string)}
+// What a validator remembers is bounded by the number of paths and by their
+// length: longer ones are normalised each time.
+const (
+	maxKnownPaths     = 4096
+	maxKnownPathBytes = 256
+)
+
+func newValidator(p *Pipeline) *validator {
+	return &validator{pipeline: p, paths: make(map[string]string)}
+}
+
+// begin readies the validator for a request on a project.
+func (v *validator) begin(secret [16]byte) {
+	v.hasher.setKey(secret)
+	v.now = v.pipeline.now()
 }
 
 // visit applies the rules to an event. counted is false, without an error, for a
-// crawler that is neither human nor AI.
+// crawler that is neither human nor AI, and for an event that is no page view.
 func (v *validator) visit(e *event) (visit sketch.Visit, counted bool, err error) {
+	if e.foreign {
+		return visit, false, nil
+	}
 	if visit.Path, err = v.path(e.path); err != nil {
 		return visit, false, err
 	}
@@ -54,7 +71,12 @@ func (v *validator) visit(e *event) (visit sketch.Visit, counted bool, err error
 	}
 	switch {
 	case e.traffic != nil:
-		if visit.Traffic, err = sketch.ParseTraffic(string(e.traffic)); err != nil {
+		switch string(e.traffic) {
+		case "human":
+			visit.Traffic = sketch.Human
+		case "ai":
+			visit.Traffic = sketch.AI
+		default:
 			return visit, false, errTraffic
 		}
 		return visit, true, nil
@@ -66,15 +88,20 @@ func (v *validator) visit(e *event) (visit sketch.Visit, counted bool, err error
 }
 
 func (v *validator) path(raw []byte) (string, error) {
+	if path, known := v.paths[string(raw)]; known {
+		return path, nil
+	}
 	normal, err := appendPath(v.scratch[:0], raw)
 	v.scratch = normal
 	if err != nil {
 		return "", err
 	}
-	path, known := v.paths[string(normal)]
-	if !known {
-		path = string(normal)
-		v.paths[path] = path
+	path := string(normal)
+	if len(raw) <= maxKnownPathBytes {
+		if len(v.paths) == maxKnownPaths {
+			clear(v.paths)
+		}
+		v.paths[string(raw)] = path
 	}
 	return path, nil
 }
@@ -101,11 +128,25 @@ func (v *validator) day(timestamp []byte) (sketch.Day, error) {
 		return sketch.DayOf(v.now), nil
 	}
 	var t time.Time
-	// UnmarshalText is strict about RFC 3339; time.Parse takes more than it says.
-	if err := t.UnmarshalText(timestamp); err != nil {
+	if err := t.UnmarshalText(timestamp); err != nil || !isRFC3339(timestamp) {
 		return 0, errTimestamp
 	}
 	return v.dayOf(t)
+}
+
+// isRFC3339 refuses what package time takes beyond RFC 3339: an hour of one digit,
+// a comma before the fraction, and offsets that are no time of day
+// (go.dev/issue/54580). The rest it has checked.
+func isRFC3339(timestamp []byte) bool {
+	const clock, fraction = len("2006-01-02T15"), len("2006-01-02T15:04:05")
+	if len(timestamp) <= fraction || timestamp[clock] != ':' || timestamp[fraction] == ',' {
+		return false
+	}
+	if timestamp[len(timestamp)-1] == 'Z' {
+		return true
+	}
+	offset := string(timestamp[len(timestamp)-len("07:00"):])
+	return offset[:2] < "24" && offset[3:] < "60"
 }
 
 func (v *validator) dayOf(t time.Time) (sketch.Day, error) {

@@ -27,11 +27,9 @@ type hasher struct {
 	buffer []byte
 }
 
-func newHasher(secret [16]byte) *hasher {
-	return &hasher{
-		k0: binary.LittleEndian.Uint64(secret[:8]),
-		k1: binary.LittleEndian.Uint64(secret[8:]),
-	}
+func (h *hasher) setKey(secret [16]byte) {
+	h.k0 = binary.LittleEndian.Uint64(secret[:8])
+	h.k1 = binary.LittleEndian.Uint64(secret[8:])
 }
 
 func (h *hasher) visitorID(id []byte) sketch.Hash {

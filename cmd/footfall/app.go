@@ -16,6 +16,7 @@ import (
 	"footfall/internal/api"
 	"footfall/internal/database"
 	"footfall/internal/datadir"
+	"footfall/internal/forwarded"
 	"footfall/internal/store"
 	"footfall/query"
 	"footfall/sketch"
@@ -45,6 +46,7 @@ type appOptions struct {
 	logger       *slog.Logger
 	registerer   prometheus.Registerer // may be nil
 	maxBodyBytes int64                 // 0 means the default
+	trusted      forwarded.Trusted     // proxies of clients
 }
 
 // openApp locks the data directory and opens what is in it. datadir.ErrLocked
@@ -94,7 +96,7 @@ func (a *app) open(opts appOptions) (err error) {
 	}
 	a.exports = query.New(a.store, opts.registerer)
 
-	router := api.NewRouter(a.registry, opts.logger)
+	router := api.NewRouter(a.registry, opts.trusted, opts.logger)
 	a.pipeline.Routes(router)
 	a.exports.Routes(router)
 	router.Public(http.MethodGet, "/healthz", healthy)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 
@@ -26,6 +27,9 @@ func chunkToQuery(c ingest.Chunk) url.Values {
 	}
 	if c.Traffic != nil {
 		query.Set("traffic", c.Traffic.String())
+	}
+	for _, prefix := range c.Trusted {
+		query.Add("trusted", prefix.String())
 	}
 	return query
 }
@@ -74,6 +78,13 @@ func chunkFromQuery(query url.Values) (ingest.Chunk, error) {
 			c.Traffic = &traffic
 			return err
 		})
+	}
+	for _, text := range query["trusted"] {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("trusted: %v", err))
+		}
+		c.Trusted = append(c.Trusted, prefix)
 	}
 	if len(faults) > 0 {
 		return ingest.Chunk{}, api.BadRequest("the chunk of a log is not described right", faults...)

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"footfall/internal/access"
+	"footfall/internal/forwarded"
 )
 
 // checked is a flag whose text must pass a check when it is set, so that a wrong
@@ -53,6 +56,17 @@ func between(value *int64, preset, least, most int64) pflag.Value {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
+	}}
+}
+
+// proxies is a repeatable flag that takes addresses and CIDR ranges.
+func proxies(value *forwarded.Trusted) pflag.Value {
+	return &checked[forwarded.Trusted]{value: value, kind: "range", parse: func(s string) (forwarded.Trusted, error) {
+		prefix, err := access.ParseAllow(s)
+		if err != nil {
+			return nil, fmt.Errorf("must be an address or a CIDR range, and not all addresses at once")
+		}
+		return append(*value, prefix), nil
 	}}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"footfall/ingest"
 	"footfall/ingest/logfile"
+	"footfall/internal/forwarded"
 	"footfall/sketch"
 )
 
@@ -27,12 +28,14 @@ func newImport(c *common) *cobra.Command {
 	var (
 		project, traffic string
 		follow           bool
+		trusted          forwarded.Trusted
 	)
 	command := &cobra.Command{
 		Use:   "import --project ID FILE...|-",
 		Short: "Import access logs",
-		Long: `Imports access logs of Apache and nginx in the common or combined format, plain
-or gzip, from files or from standard input (-).
+		Long: `Imports access logs, plain or gzip, from files or from standard input (-): of
+Apache and nginx in the common or combined format, of nginx and Caddy as JSON, of
+CloudFront, and of AWS Application Load Balancers. The format is told by the lines.
 
 A log is known by how it begins, whatever its name or compression: importing it
 again, or when it has grown, adds only what is new, and an import that was
@@ -58,6 +61,7 @@ its lines are ignored unless --traffic says what they count as.`,
 				}
 				imp.traffic = &parsed
 			}
+			imp.trusted = trusted
 			return c.with(cmd.Context(), func(conn *connection) error {
 				imp.conn = conn
 				if follow {
@@ -71,6 +75,7 @@ its lines are ignored unless --traffic says what they count as.`,
 	flags.StringVar(&project, "project", "", "project that the logs belong to")
 	flags.BoolVar(&follow, "follow", false, "go on as the logs grow and are rotated, until interrupted")
 	flags.Var(oneOf(&traffic, "", "human", "ai"), "traffic", "what lines in a format without user agents count as: human, ai (default they are ignored)")
+	flags.Var(proxies(&trusted), "trusted-proxy", "address or CIDR range of a proxy whose X-Forwarded-For is believed; repeatable (default none)")
 	return command
 }
 
@@ -79,6 +84,7 @@ type importer struct {
 	conn    *connection
 	project string
 	traffic *sketch.Traffic
+	trusted forwarded.Trusted
 	log     io.Writer
 }
 
@@ -108,15 +114,19 @@ func (imp *importer) all(ctx context.Context, files []string, out io.Writer) err
 
 // one imports a log from where its last import ended to its end.
 func (imp *importer) one(ctx context.Context, name string) (report ingest.Report, err error) {
-	r, source, err := imp.open(ctx, name)
+	r, err := logfile.Open(name)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	source, err := imp.resume(ctx, r)
+	if err != nil {
+		return report, err
+	}
 	bar := imp.progress(name, r)
 	defer func() { err = errors.Join(err, bar.Finish()) }()
 	for {
-		part, more, err := imp.next(ctx, r, source)
+		part, more, err := imp.next(ctx, r, &source)
 		report.Add(part)
 		if err != nil {
 			return report, err
@@ -130,20 +140,8 @@ func (imp *importer) one(ctx context.Context, name string) (report ingest.Report
 	}
 }
 
-// open opens a log at the place where its last import ended.
-func (imp *importer) open(ctx context.Context, name string) (*logfile.Reader, sketch.Source, error) {
-	r, err := logfile.Open(name)
-	if err != nil {
-		return nil, sketch.Source{}, err
-	}
-	source, err := imp.resume(ctx, r)
-	if err != nil {
-		return nil, sketch.Source{}, errors.Join(err, r.Close())
-	}
-	return r, source, nil
-}
-
-// resume finds out which log r is and goes to where its last import ended.
+// resume finds out which log r is and goes to where its last import ended. A log
+// that was never imported is named by its first chunk.
 func (imp *importer) resume(ctx context.Context, r *logfile.Reader) (sketch.Source, error) {
 	head, err := r.Head()
 	if err != nil || len(head) == 0 {
@@ -154,13 +152,17 @@ func (imp *importer) resume(ctx context.Context, r *logfile.Reader) (sketch.Sour
 		return sketch.Source{}, err
 	}
 	if !known.Found {
-		return sketch.SourceOf(head), nil
+		return sketch.Source{}, nil
 	}
 	return known.Mark.Source, r.SkipTo(known.Mark)
 }
 
 // next imports the next chunk. more is false at the end of the log.
-func (imp *importer) next(ctx context.Context, r *logfile.Reader, source sketch.Source) (report ingest.Report, more bool, err error) {
+//
+// As long as nothing was imported, the log is named anew by what it holds now:
+// one that is just being written would else be named by a part of its first
+// line, and every other that begins alike be taken for it.
+func (imp *importer) next(ctx context.Context, r *logfile.Reader, source *sketch.Source) (report ingest.Report, more bool, err error) {
 	inside := r.Inside()
 	chunk, err := r.Next()
 	if errors.Is(err, io.EOF) {
@@ -169,9 +171,12 @@ func (imp *importer) next(ctx context.Context, r *logfile.Reader, source sketch.
 	if err != nil {
 		return report, false, err
 	}
+	if chunk.From == 0 {
+		*source = sketch.SourceOf(chunk.Data)
+	}
 	query := chunkToQuery(ingest.Chunk{
-		Source: source, From: chunk.From, Lines: chunk.Lines,
-		Inside: inside, End: chunk.End, Traffic: imp.traffic,
+		Source: *source, From: chunk.From, Lines: chunk.Lines,
+		Inside: inside, End: chunk.End, Traffic: imp.traffic, Trusted: imp.trusted,
 	})
 	err = imp.patiently(ctx, func() error {
 		return imp.conn.call(ctx, http.MethodPost, imp.path("import")+"?"+query.Encode(), chunk.Data, &report)
@@ -286,12 +291,7 @@ func (imp *importer) followOne(ctx context.Context, watch *logfile.Follower, nam
 		var report ingest.Report
 		more := true
 		for more {
-			if source.Length == 0 {
-				if source, err = imp.resume(ctx, r); err != nil {
-					return err
-				}
-			}
-			part, again, err := imp.next(ctx, r, source)
+			part, again, err := imp.next(ctx, r, &source)
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"footfall/internal/control"
 	"footfall/internal/database"
 	"footfall/internal/datadir"
+	"footfall/internal/forwarded"
 )
 
 // The limits of the HTTP servers. A client that is slow or stuck is cut off.
@@ -35,6 +36,7 @@ type serverOptions struct {
 	listen        string
 	metricsListen string // empty for none
 	maxBodyBytes  int64
+	trusted       forwarded.Trusted
 	now           func() time.Time
 	logger        *slog.Logger
 }
@@ -67,6 +69,7 @@ func openServer(opts serverOptions) (_ *server, err error) {
 		logger:       opts.logger,
 		registerer:   registry,
 		maxBodyBytes: opts.maxBodyBytes,
+		trusted:      opts.trusted,
 	})
 	if err != nil {
 		return nil, err
@@ -112,7 +115,9 @@ func (s *server) run(ctx context.Context) error {
 			WriteTimeout:      writeTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+			// OPTIONS * is a route that does not exist, like any other.
+			DisableGeneralOptionsHandler: true,
+			ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 		}
 		s.listening = append(s.listening, server)
 		group.Go(func() error {

@@ -33,10 +33,9 @@ const (
 type Follower struct {
 	name    string
 	watcher *fsnotify.Watcher
-	ticker  *time.Ticker
 	// rotated says that the last look found another file under the name. Servers
-	// write on into the old one for a moment: it is left when a second look finds
-	// nothing more in it.
+	// write on into the old one for a moment: it is left when a second look, an
+	// interval later, finds nothing more in it.
 	rotated bool
 }
 
@@ -52,12 +51,11 @@ func Follow(name string) (*Follower, error) {
 	if err := watcher.Add(filepath.Dir(name)); err != nil {
 		return nil, errors.Join(fmt.Errorf("watching %s: %w", name, err), watcher.Close())
 	}
-	return &Follower{name: name, watcher: watcher, ticker: time.NewTicker(pollInterval)}, nil
+	return &Follower{name: name, watcher: watcher}, nil
 }
 
 // Close ends the watch.
 func (f *Follower) Close() error {
-	f.ticker.Stop()
 	return f.watcher.Close()
 }
 
@@ -71,6 +69,7 @@ func (f *Follower) Wait(ctx context.Context, r *Reader) (Growth, error) {
 		}
 		switch {
 		case state == grew:
+			f.rotated = false // The old file is still written: its interval begins anew.
 			return Grown, nil
 		case state == cut, state == replaced && f.rotated:
 			f.rotated = false
@@ -88,18 +87,27 @@ func (f *Follower) Wait(ctx context.Context, r *Reader) (Growth, error) {
 // looked at again only after an interval: events come in bursts, and the server
 // needs the time to leave the old file.
 func (f *Follower) sleep(ctx context.Context) error {
+	// Not a ticker: one that ticked while the log was read would end it at once.
+	interval := time.NewTimer(pollInterval)
+	defer interval.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-f.ticker.C:
+		case <-interval.C:
 			return nil
 		case event := <-f.watcher.Events:
 			if !f.rotated && filepath.Base(event.Name) == filepath.Base(f.name) {
 				return nil
 			}
 		case err := <-f.watcher.Errors:
-			return fmt.Errorf("watching %s: %w", f.name, err)
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				return fmt.Errorf("watching %s: %w", f.name, err)
+			}
+			// Events were lost, but a look tells what they would have told.
+			if !f.rotated {
+				return nil
+			}
 		}
 	}
 }

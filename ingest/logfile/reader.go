@@ -24,6 +24,10 @@ const chunkBytes = 1 << 20
 // same up to the place where that import ended.
 var ErrChanged = errors.New("the log begins like one imported before, but differs from it later")
 
+// ErrCutOff says that a compressed log ends before its compression does. What was
+// read before that was whole.
+var ErrCutOff = errors.New("the compressed log is cut off")
+
 // Chunk is a part of a log. Data is valid until the next call of Next.
 type Chunk struct {
 	From  int64 // offset in the log, in uncompressed bytes
@@ -68,9 +72,21 @@ func Open(name string) (*Reader, error) {
 			return nil, errors.Join(fmt.Errorf("reading %s as gzip: %w", name, err), r.Close())
 		}
 		r.compressed = true
-		r.buffered = bufio.NewReaderSize(plain, 64<<10)
+		r.buffered = bufio.NewReaderSize(uncompressed{plain}, 64<<10)
 	}
 	return r, nil
+}
+
+// uncompressed reads a compressed log. Its end before its time is an error of its
+// own: io.ErrUnexpectedEOF is what io.ReadFull makes of any end.
+type uncompressed struct{ io.Reader }
+
+func (u uncompressed) Read(b []byte) (int, error) {
+	n, err := u.Reader.Read(b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = ErrCutOff
+	}
+	return n, err
 }
 
 // Close closes the log.
@@ -155,7 +171,7 @@ func (r *Reader) skipError(err error) error {
 // Next returns the next chunk. It ends with a line end, but for two cases: at
 // the end of the log, and within a line that is longer than a whole chunk. At
 // the end of the log it returns io.EOF; what was appended since is returned by a
-// later call.
+// later call. Lines that were read before a failure are handed out before it.
 func (r *Reader) Next() (Chunk, error) {
 	if r.buffer == nil {
 		r.buffer = make([]byte, 0, chunkBytes)
@@ -166,7 +182,8 @@ func (r *Reader) Next() (Chunk, error) {
 	n, err := io.ReadFull(r.buffered, r.buffer[filled:chunkBytes])
 	r.buffer = r.buffer[:filled+n]
 	end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	if err != nil && !end {
+	if err != nil && !end && bytes.IndexByte(r.buffer, '\n') < 0 {
+		r.pending = append(r.pending, r.buffer...)
 		return Chunk{}, fmt.Errorf("reading %s at offset %d: %w", r.name, r.offset+int64(len(r.buffer)), err)
 	}
 	data := r.buffer
