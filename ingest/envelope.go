@@ -1,9 +1,6 @@
 package ingest
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // A hosted documentation platform streams its events in envelopes:
 //
@@ -54,8 +51,9 @@ func (d *decoder) open(envelope *event) (*event, error) {
 	}
 	e, err := d.payload.object(envelope.payload)
 	if err != nil {
-		// Not wrapped: a payload that is no JSON leaves the envelope readable.
-		return nil, fmt.Errorf("payload: %v", err)
+		// Not wrapped: a syntax error is one of the whole body, and this one
+		// leaves what follows the envelope readable.
+		return nil, errors.New("payload: " + err.Error())
 	}
 	if len(e.visitorID) == 0 {
 		e.visitorID = e.anonID

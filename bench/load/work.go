@@ -22,13 +22,13 @@ import (
 
 // postEvents posts all events and returns how long that took.
 func postEvents(ctx context.Context, s *server, events *workload.Events, batch, connections int) (time.Duration, error) {
-	bodies := make(chan []byte, 1<<16)
+	var rendered [][]byte
 	for b := range events.Batches(batch) {
-		select {
-		case bodies <- b.Body:
-		default:
-			return 0, fmt.Errorf("more than %d batches: raise -batch", cap(bodies))
-		}
+		rendered = append(rendered, b.Body)
+	}
+	bodies := make(chan []byte, len(rendered))
+	for _, body := range rendered {
+		bodies <- body
 	}
 	close(bodies)
 	started := time.Now()
