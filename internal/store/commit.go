@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"footfall/internal/commitlog"
 	"footfall/sketch"
 )
 
@@ -53,9 +54,11 @@ func newQueue(limit int) *queue {
 // synced to disk, and every ranking that begins afterwards holds it.
 //
 // ErrOverloaded, ErrSourceMoved, ErrProjectDeleted and ErrUnavailable of package
-// sketch say that nothing of the batch was kept; so does an error of the context,
-// which is looked at before the batch is queued and not afterwards: from there on
-// the answer is the log's. Batches that wait at the same time share one sync.
+// sketch say that nothing of the batch was kept, commitlog.ErrTooLarge that it
+// never can be, because its record exceeds commitlog.MaxPayload. An error of the
+// context says so too; it is looked at before the batch is queued and not
+// afterwards: from there on the answer is the log's. Batches that wait at the same
+// time share one sync.
 func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -65,8 +68,13 @@ func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 	}
 	started := time.Now()
 	const visitBytes = 48 // of a sketch.Visit and its share of the path's string
-	p := &pending{batch: b, record: appendRecord(nil, b), done: make(chan error, 1)}
+	p := &pending{batch: b, record: appendRecord(make([]byte, 0, 256+32*len(b.Visits)), b), done: make(chan error, 1)}
 	p.bytes = len(p.record) + visitBytes*len(b.Visits)
+	if len(p.record) > commitlog.MaxPayload {
+		// The log would refuse it too, but with it all that waits beside it, and
+		// whoever may send page views could stop the store.
+		return fmt.Errorf("committing a batch of %d bytes: %w", len(p.record), commitlog.ErrTooLarge)
+	}
 	if err := s.enqueue(p); err != nil {
 		return err
 	}
@@ -252,6 +260,12 @@ func (q *queue) acknowledged() sketch.Position {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.acked
+}
+
+func (q *queue) isDeleted(project sketch.ProjectNumber) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.deleted[project]
 }
 
 func (q *queue) waitingBytes() int {

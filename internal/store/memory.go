@@ -38,6 +38,9 @@ func (m *Memory) Commit(ctx context.Context, b sketch.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if len(b.Visits) == 0 && b.Mark.IsZero() {
+		return nil
+	}
 	if m.deleted[b.Project] {
 		return sketch.ErrProjectDeleted
 	}

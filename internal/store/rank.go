@@ -13,7 +13,9 @@ import (
 
 // Rank returns the distinct visitors of every path of a project that was seen in
 // the range, and of the whole site, as of one log position: at least that of the
-// last batch acknowledged before the call.
+// last batch acknowledged before the call. A cell in Badger that is damaged is a
+// sketch.ErrCorrupted that names its key; where cells are missing, it names what
+// their keys begin with.
 func (s *Store) Rank(ctx context.Context, project sketch.ProjectNumber, within sketch.Range) (*sketch.Ranking, error) {
 	started := time.Now()
 	defer func() { s.metrics.rankSeconds.Observe(time.Since(started).Seconds()) }()
@@ -41,7 +43,18 @@ func (s *Store) Rank(ctx context.Context, project sketch.ProjectNumber, within s
 		return nil, fmt.Errorf("ranking the visitors of %v: %w", within, err)
 	}
 	u.addView(active)
-	return u.ranking(active.to), nil
+	ranking := u.ranking(active.to)
+	// Each view stands in one cell of a page and in one of the site. Badger ends
+	// an iteration at a block that it can not read without an error (as of
+	// 4.9.6), so this is what tells that cells are missing. Those of a project
+	// that is being deleted go while they are read.
+	if ranking.Views != u.site.Views && !s.queue.isDeleted(project) {
+		return nil, fmt.Errorf("ranking the visitors of %v: %w", within, &sketch.CorruptionError{
+			Key:    database.VisitsPrefix(project),
+			Reason: fmt.Sprintf("its pages have %v views, the site %v: cells are missing", ranking.Views, u.site.Views),
+		})
+	}
+	return ranking, nil
 }
 
 // union unites the cells of a range, path by path.

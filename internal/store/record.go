@@ -36,8 +36,8 @@ func appendRecord(dst []byte, b sketch.Batch) []byte {
 		dst = appendMark(dst, b.Mark)
 	}
 
-	index := make(map[string]uint64, 64)
-	paths := make([]string, 0, 64)
+	index := make(map[string]uint64, min(len(b.Visits), 1024))
+	paths := make([]string, 0, min(len(b.Visits), 1024))
 	for _, v := range b.Visits {
 		if _, known := index[v.Path]; !known {
 			index[v.Path] = uint64(len(paths))

@@ -94,10 +94,12 @@ func Open(opts Options) (*Store, error) {
 		checkpointDue: make(chan struct{}, 1),
 		folded:        make(chan struct{}),
 	}
-	s.metrics = newMetrics(opts.Registerer, s)
 	if err := s.recover(opts); err != nil {
 		return nil, err
 	}
+	// Only now: the gauges look into the log and the overlay, and a start that
+	// failed has neither.
+	s.metrics = newMetrics(opts.Registerer, s)
 
 	groups := make(chan []*pending, 1)
 	s.running.Go(func() { s.write(groups) })

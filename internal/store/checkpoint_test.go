@@ -1,0 +1,329 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/fnv"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"footfall/internal/commitlog/faultfs"
+	"footfall/internal/database"
+	"footfall/internal/store"
+	"footfall/internal/store/storetest"
+	"footfall/sketch"
+)
+
+// parts are the parts of a checkpoint that may have been written when it was cut
+// short. Cells are written in the order of their keys but in transactions that
+// end anywhere, so any part must do.
+var parts = []struct {
+	name string
+	keep func(key []byte) bool
+}{
+	{"nothing", func([]byte) bool { return false }},
+	{"cells of pages", func(key []byte) bool { return bytes.HasPrefix(key, database.CellPrefix(1)) }},
+	{"cells of the site", func(key []byte) bool { return bytes.HasPrefix(key, database.SitePrefix(1)) }},
+	{"sources", func(key []byte) bool { return bytes.HasPrefix(key, database.SourcePrefix(1)) }},
+	{"one half", func(key []byte) bool { return parity(key) == 0 }},
+	{"the other half", func(key []byte) bool { return parity(key) == 1 }},
+	{"all but the position", func([]byte) bool { return true }},
+}
+
+func parity(key []byte) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write(key) // It never fails.
+	return h.Sum32() >> 7 & 1
+}
+
+// Whatever part of a checkpoint a crash leaves, twice in a row and followed by a
+// replay that itself writes checkpoints or not: no view is lost or counted twice.
+func TestInterruptedCheckpoint(t *testing.T) {
+	for _, overlayBytes := range []int{1, 8 << 10, 1 << 20} {
+		for _, part := range parts {
+			t.Run(part.name, func(t *testing.T) {
+				n, visits := open(t, onDisk(faultfs.New())), []sketch.Visit(nil)
+				w := storetest.NewWorkload(3)
+				commit := func() {
+					for range 12 {
+						batch := w.Visits()
+						n.commit(t, 1, batch...)
+						visits = append(visits, batch...)
+					}
+				}
+				commit()
+				if err := n.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+				last := sketch.Position(0)
+				for range 2 {
+					commit()
+					last = n.Acknowledged()
+					interrupt(t, n, part.keep)
+					n.opts.OverlayBytes = overlayBytes
+					n.start(t)
+					if err := storetest.Verify(n.rank(t, 1), visits, sketch.AllDays()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				// Once more before anything of it was checkpointed.
+				interrupt(t, n, part.keep)
+				n.start(t)
+				if got := n.Acknowledged(); got != last {
+					t.Errorf("position %d is acknowledged, expected %d", got, last)
+				}
+				commit()
+				n.restart(t)
+				if err := storetest.Verify(n.rank(t, 1), visits, sketch.AllDays()); err != nil {
+					t.Fatal(err)
+				}
+				checkCells(t, n.db, 1, visits)
+			})
+		}
+	}
+}
+
+// interrupt ends the process of a store within a checkpoint.
+func interrupt(t *testing.T, n *node, keep func([]byte) bool) {
+	t.Helper()
+	if err := n.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.InterruptCheckpoint(keep); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// While a checkpoint is being written, with any part of its cells in Badger and
+// the others not, rankings and sources are as before and go on with what is
+// committed meanwhile.
+func TestRankingDuringCheckpoint(t *testing.T) {
+	for _, part := range parts {
+		t.Run(part.name, func(t *testing.T) {
+			n, memory := open(t, onDisk(faultfs.New())), store.NewMemory()
+			w := storetest.NewWorkload(5)
+			w.Crowd = 1500
+			head := []byte("a log")
+			offset := int64(0)
+			commit := func(times int) {
+				for range times {
+					b := sketch.Batch{Project: 1, Visits: w.Visits()}
+					b.Mark = sketch.Mark{Source: sketch.SourceOf(head), From: offset, To: offset + 10}
+					offset += 10
+					for _, s := range []storetest.Subject{n, memory} {
+						if err := s.Commit(t.Context(), b); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			compare := func() {
+				t.Helper()
+				for range 3 {
+					within := w.Range()
+					if err := storetest.Compare(rank(t, n, 1, within), rank(t, memory, 1, within)); err != nil {
+						t.Fatalf("%v: %v", within, err)
+					}
+				}
+				if m, found, err := n.FindSource(t.Context(), 1, head); err != nil || !found || m.To != offset {
+					t.Fatalf("the source is at %d (%v, %v), expected %d", m.To, found, err, offset)
+				}
+			}
+			commit(12)
+			if err := n.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				commit(8)
+				compare()
+				err := n.HoldCheckpoint(part.keep, func() {
+					compare()
+					commit(3)
+					compare()
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				compare()
+			}
+			n.restart(t)
+			compare()
+		})
+	}
+}
+
+// The same with real checkpoints, one after the other and of many cells, and
+// with readers that never stop.
+func TestRankingAmongCheckpoints(t *testing.T) {
+	n := open(t)
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	checkpoints := 0
+	running.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := n.Checkpoint(); err != nil {
+				t.Errorf("writing a checkpoint: %v", err)
+				return
+			}
+			checkpoints++
+		}
+	})
+	storetest.OneInstant(t, n, 1, 300, 100)
+	close(done)
+	running.Wait()
+	if checkpoints < 2 {
+		t.Errorf("only %d checkpoints were written", checkpoints)
+	}
+}
+
+// A checkpoint that can not be written, here because a cell that it adds to is
+// damaged, loses nothing: the damaged cell is not written over, and a start with
+// the cell repaired goes on from there.
+func TestFailedCheckpoint(t *testing.T) {
+	n := open(t, onDisk(faultfs.New()))
+	w := storetest.NewWorkload(1)
+	var visits []sketch.Visit
+	commit := func() {
+		for range 20 {
+			batch := w.Visits()
+			n.commit(t, 1, batch...)
+			visits = append(visits, batch...)
+		}
+	}
+	commit()
+	if err := n.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	key := database.CellKey(1, storetest.FirstDay+2, "/page/2")
+	whole := get(t, n.db, key)
+	put(t, n.db, key, whole[:len(whole)-1])
+	commit()
+	for range 2 {
+		if err := n.Checkpoint(); err == nil {
+			t.Fatal("a checkpoint over a damaged cell succeeded")
+		}
+	}
+	before := sketch.Range{From: sketch.FirstDay, To: storetest.FirstDay + 2}
+	if err := storetest.Verify(rank(t, n, 1, before), visits, before); err != nil {
+		t.Error(err)
+	}
+	if err := n.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, n.db, key, whole)
+	n.start(t)
+	if err := storetest.Verify(n.rank(t, 1), visits, sketch.AllDays()); err != nil {
+		t.Error(err)
+	}
+	n.restart(t)
+	checkCells(t, n.db, 1, visits)
+}
+
+// A checkpoint that fails in the background makes the store refuse what comes
+// next, rather than let the overlay grow.
+func TestStoreRefusesAfterFailedCheckpoint(t *testing.T) {
+	n := open(t, small)
+	batch := sketch.Batch{Project: 1, Visits: []sketch.Visit{{Path: "/", Day: storetest.FirstDay}}}
+	put(t, n.db, database.CellKey(1, storetest.FirstDay, "/"), []byte("damaged"))
+	var err error
+	for err == nil { // Until the checkpoint was tried.
+		err = n.Commit(t.Context(), batch)
+	}
+	if !errors.Is(err, sketch.ErrUnavailable) || !errors.Is(err, sketch.ErrCorrupted) {
+		t.Errorf("committing: %v, expected ErrUnavailable with its cause", err)
+	}
+	if err := n.Ready(); !errors.Is(err, sketch.ErrUnavailable) {
+		t.Errorf("ready: %v", err)
+	}
+	if err := n.Store.Close(); err == nil {
+		t.Error("closing says nothing of the checkpoint that failed")
+	}
+	n.Store = nil
+}
+
+// While a checkpoint takes its time, as much again is folded and no more; then the
+// queue fills, and what it can not hold is refused. Rankings and look-ups wait
+// for what was acknowledged, as long as their callers do, and say nothing old.
+func TestSlowCheckpoint(t *testing.T) {
+	n := open(t, onDisk(faultfs.New()), func(opts *store.Options) {
+		opts.OverlayBytes = 32 << 10
+		opts.QueueBytes = 8 << 10
+	})
+	var unbounded atomic.Bool
+	var mu sync.Mutex
+	var visits []sketch.Visit // acknowledged
+	commit := func(seed uint64) {
+		w := storetest.NewWorkload(seed)
+		for range 200 {
+			b := sketch.Batch{Project: 1, Visits: w.Visits()}
+			err := n.Commit(t.Context(), b)
+			for errors.Is(err, sketch.ErrOverloaded) {
+				if n.FoldingStopped() {
+					return
+				}
+				runtime.Gosched()
+				err = n.Commit(t.Context(), b)
+			}
+			if err != nil {
+				t.Errorf("committing: %v", err)
+			}
+			mu.Lock()
+			visits = append(visits, b.Visits...)
+			mu.Unlock()
+		}
+		unbounded.Store(true)
+	}
+
+	var running sync.WaitGroup
+	begin := sync.OnceFunc(func() {
+		for seed := range uint64(16) {
+			running.Go(func() { commit(seed) })
+		}
+		waitUntil(func() bool { return n.FoldingStopped() || unbounded.Load() })
+		if unbounded.Load() {
+			t.Error("nothing bounds what is folded")
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := n.Rank(gone, 2, sketch.AllDays()); !errors.Is(err, context.Canceled) {
+			t.Errorf("ranking: %v, expected that it waits", err)
+		}
+		if _, _, err := n.FindSource(gone, 2, []byte("head")); !errors.Is(err, context.Canceled) {
+			t.Errorf("finding a source: %v, expected that it waits", err)
+		}
+	})
+	if err := n.HoldCheckpoint(func([]byte) bool { return true }, begin); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	if err := storetest.Verify(n.rank(t, 1), visits, sketch.AllDays()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Between checkpoints the log holds everything, and after one nothing that it
+// need not hold.
+func TestCheckpointCutsTheLog(t *testing.T) {
+	n := open(t)
+	for range 3 {
+		n.commit(t, 1, storetest.NewWorkload(1).Visits()...)
+		if err := n.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		position, err := n.CheckpointPosition()
+		if err != nil || position != n.Acknowledged() {
+			t.Errorf("the checkpoint is at %d (%v), expected %d", position, err, n.Acknowledged())
+		}
+		if left := logPositions(t, n); len(left) != 0 {
+			t.Errorf("the log still holds %v", left)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/internal/store"
+	"footfall/internal/store/storetest"
+)
+
+// Every metric is documented, and moves.
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	n := open(t, func(opts *store.Options) { opts.Registerer = registry })
+	n.commit(t, 1, storetest.NewWorkload(1).Visits()...)
+	n.rank(t, 1)
+	if err := n.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	n.commit(t, 1, storetest.NewWorkload(1).Visits()...)
+	n.rank(t, 1)
+
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		name := family.GetName()
+		if !strings.Contains(string(documented), name) {
+			t.Errorf("%s is not in docs/metrics.md", name)
+		}
+		switch name {
+		case "footfall_queue_bytes", "footfall_batches_refused_total":
+			continue // Nothing waits.
+		case "footfall_database_bytes":
+			continue // Badger measures its files once a minute.
+		}
+		m := family.GetMetric()[0]
+		if m.GetHistogram().GetSampleCount() == 0 && m.GetGauge().GetValue() == 0 {
+			t.Errorf("%s did not move: %v", name, m)
+		}
+	}
+	if len(families) != 10 {
+		t.Errorf("%d metrics", len(families))
+	}
+}
