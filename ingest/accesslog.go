@@ -100,7 +100,7 @@ func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chu
 		traffic:   chunk.Traffic,
 		trusted:   chunk.Trusted,
 		report:    &report,
-		visits:    make([]sketch.Visit, 0, bytes.Count(chunk.Data, []byte("\n"))/2),
+		visits:    make([]sketch.Visit, 0, mostVisits(chunk.Data, minEventBytes)),
 	}
 	rest := chunk.Data
 	if chunk.Inside {
@@ -114,6 +114,11 @@ func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chu
 		report.Mark.Lines++
 		l.take(line)
 		rest = after
+	}
+	if chunk.From == 0 && chunk.End && report.Lines == 0 {
+		// Comments alone would name the log by what every log of its kind begins
+		// with.
+		rest, report.Mark.Lines = chunk.Data, 0
 	}
 	taken := chunk.Data[:len(chunk.Data)-len(rest)]
 	report.Mark.To = chunk.From + int64(len(taken))
@@ -149,10 +154,11 @@ type lineReader struct {
 	visits    []sketch.Visit
 }
 
-// whole reports whether a line that has no end is not cut off.
+// whole reports whether a line that has no end is not cut off. Where proxies are
+// trusted, the client's address may follow the user agent.
 func (l *lineReader) whole(line []byte) bool {
 	entry, err := l.parser.Parse(line)
-	return err == nil && entry.HasUserAgent
+	return err == nil && entry.HasUserAgent && (len(l.trusted) == 0 || entry.ForwardedFor != nil)
 }
 
 func (l *lineReader) take(line []byte) {

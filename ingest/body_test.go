@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"footfall/sketch"
 )
 
 // encode returns text in a content encoding.
@@ -70,5 +72,30 @@ func TestContentEncoding(t *testing.T) {
 				t.Errorf("%d visits were kept, want 2", n)
 			}
 		})
+	}
+}
+
+// TestTooManyLongPaths: a body within the limit, whose paths grow as they are
+// escaped, may exceed what the log takes as one record. It is told so, whole.
+func TestTooManyLongPaths(t *testing.T) {
+	in := newInlet(t)
+	in.committed.err = sketch.ErrBatchTooLarge
+	if a := in.post(asLines, event(nil)); a.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d: %s", a.status, a.text)
+	}
+}
+
+// TestLineEndsTakeNoMemory posts a body of nothing but line ends.
+func TestLineEndsTakeNoMemory(t *testing.T) {
+	in := newInlet(t)
+	body := event(nil) + strings.Repeat("\n", maxBody-len(event(nil)))
+	allocated := testing.AllocsPerRun(1, func() { in.post(asLines, body) })
+	result := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			in.post(asLines, body)
+		}
+	})
+	if most := int64(8 * maxBody); result.AllocedBytesPerOp() > most {
+		t.Errorf("%d bytes in %.0f allocations, want %d at most", result.AllocedBytesPerOp(), allocated, most)
 	}
 }

@@ -130,3 +130,18 @@ func TestImportEvents(t *testing.T) {
 		t.Errorf("%d visits, want 2", n)
 	}
 }
+
+// TestCutOffBehindProxies: where proxies are trusted, a line that ends after its
+// user agent may lack the client, and is left until it has its end.
+func TestCutOffBehindProxies(t *testing.T) {
+	const line = `10.0.0.1 - - [28/Feb/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 10 "-" "` + browser + `"`
+	for text, want := range map[string]int64{line: 0, line + ` "198.51`: 0, line + ` "198.51.100.7"`: 1} {
+		report, err := newPipeline(t, new(batches)).Import(t.Context(), access.Project{Number: 1}, ingest.Chunk{
+			Source: sketch.SourceOf([]byte(text)), Data: []byte(text), End: true,
+			Trusted: forwarded.Trusted{netip.MustParsePrefix("10.0.0.0/8")},
+		})
+		if err != nil || report.Human != want {
+			t.Errorf("%q: %d views, want %d (%v)", text, report.Human, want, err)
+		}
+	}
+}

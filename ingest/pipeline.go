@@ -14,8 +14,8 @@ import (
 
 // Committer makes batches durable. When Commit returns nil, the batch survives
 // the end of the process and of the machine. sketch.ErrOverloaded,
-// ErrSourceMoved, ErrProjectDeleted and ErrUnavailable say that nothing of it
-// was kept.
+// ErrSourceMoved, ErrBatchTooLarge and ErrProjectDeleted say that nothing of it
+// was kept; sketch.ErrUnavailable that nobody knows before the next start.
 type Committer interface {
 	Commit(context.Context, sketch.Batch) error
 }

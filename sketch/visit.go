@@ -15,10 +15,14 @@ var (
 	// ended, because another import of the same source came in between. Nothing
 	// of the batch was kept.
 	ErrSourceMoved = errors.New("the source was imported further meanwhile")
+	// ErrBatchTooLarge: the batch exceeds what the log takes as one record, and
+	// always will. Nothing of it was kept; parts of it may be sent.
+	ErrBatchTooLarge = errors.New("too many page views with too long paths at once")
 	// ErrProjectDeleted: the project was deleted before the batch was committed.
 	ErrProjectDeleted = errors.New("the project was deleted")
 	// ErrUnavailable: the store was closed, or a write failed and nothing more
-	// is acknowledged until a restart.
+	// is acknowledged until a restart. Whether the batch was kept is not known
+	// before that.
 	ErrUnavailable = errors.New("the store takes no more page views")
 )
 

@@ -223,3 +223,39 @@ func storedViews(t *testing.T, data string) int64 {
 	}
 	return int64(ranking.Views[0] + ranking.Views[1])
 }
+
+// TestLogsThatBeginAlike imports two logs of which one was first imported when it
+// held only the line that both begin with. No view may be lost, and both can be
+// imported to their ends.
+func TestLogsThatBeginAlike(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	newDocs(t, data)
+	line := func(path string) string {
+		return `192.0.2.1 - - [01/Jun/2026:10:00:00 +0000] "GET ` + path + ` HTTP/1.1" 200 1 "-" "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"` + "\n"
+	}
+	load := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		must(t, "import", "--data", data, "--project", "docs", name)
+	}
+	load("a.log", line("/health"))
+	load("b.log", line("/health")+line("/b"))
+	load("a.log", line("/health")+line("/a"))
+	load("b.log", line("/health")+line("/b")+line("/b2"))
+	load("a.log", line("/health")+line("/a")+line("/a2"))
+	paths := make(map[string]bool)
+	for _, row := range visitors(t, data).Visitors {
+		paths[row.Path] = true
+	}
+	for _, path := range []string{"/health", "/a", "/a2", "/b", "/b2"} {
+		if !paths[path] {
+			t.Errorf("%s was lost", path)
+		}
+	}
+	if got := storedViews(t, data); got != 6 {
+		t.Errorf("%d views, want 6", got)
+	}
+}

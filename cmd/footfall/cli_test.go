@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"fmt"
 	"io/fs"
@@ -100,26 +101,46 @@ func writeLog(t *testing.T, name string, lines int) {
 	}
 }
 
-// TestDeletionLeavesNothing looks for a deleted project's pages in every file of
-// the data directory, while another project goes on.
+// TestDeletionLeavesNothing looks for a deleted project's ID, its secret, its key's
+// name and its pages in every file of the data directory, while another project
+// goes on.
 func TestDeletionLeavesNothing(t *testing.T) {
 	data := t.TempDir()
-	key := newDocs(t, data)
-	must(t, "project", "create", "other", "--data", data)
+	must(t, "project", "create", "left-over", "--data", data)
+	must(t, "project", "create", "left-over-2", "--data", data)
+	key := strings.TrimSpace(must(t, "key", "create", "--data", data, "--project", "left-over", "--scope", "admin", "--name", "name-of-the-key"))
+	a := openTest(t, data)
+	project, _ := a.registry.Project("left-over")
+	if err := a.close(); err != nil {
+		t.Fatal(err)
+	}
 	p := serve(t, data)
 	event := `{"path":"/a-page-of-its-own","visitorId":"v","traffic":"human"}`
-	if status, body := request(t, "POST", p.url+"/v1/analytics/docs/events", key, strings.NewReader(event)); status != 202 {
+	if status, body := request(t, "POST", p.url+"/v1/analytics/left-over/events", key, strings.NewReader(event)); status != 202 {
 		t.Fatalf("status %d: %s", status, body)
 	}
-	if !holds(t, data, "/a-page-of-its-own") {
-		t.Fatal("the page is in no file before the deletion, so the test sees nothing")
+	traces := map[string]string{
+		"page":   "/a-page-of-its-own",
+		"name":   "name-of-the-key",
+		"secret": base64.StdEncoding.EncodeToString(project.Secret[:]),
+		"ID":     "left-over\x00",
 	}
-	must(t, "project", "delete", "docs", "--yes", "--data", data)
-	if holds(t, data, "/a-page-of-its-own") {
-		t.Error("a file holds a page of the deleted project")
+	for what, trace := range traces {
+		if !holds(t, data, trace) {
+			t.Errorf("the %s is in no file before the deletion, so the test sees nothing", what)
+		}
 	}
-	if status, _ := request(t, "GET", p.url+"/v1/analytics/docs/visitors", key, nil); status != 401 {
+	must(t, "project", "delete", "left-over", "--yes", "--data", data)
+	for what, trace := range traces {
+		if holds(t, data, trace) {
+			t.Errorf("a file holds the %s of the deleted project", what)
+		}
+	}
+	if status, _ := request(t, "GET", p.url+"/v1/analytics/left-over/visitors", key, nil); status != 401 {
 		t.Errorf("a key of the deleted project is answered with %d, want 401", status)
+	}
+	if list := must(t, "project", "list", "--data", data); !strings.Contains(list, "left-over-2 ") {
+		t.Errorf("the other project is gone:\n%s", list)
 	}
 	p.stop(t)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"footfall/internal/access"
-	"footfall/internal/forwarded"
 )
 
 // checked is a flag whose text must pass a check when it is set, so that a wrong
@@ -59,14 +59,19 @@ func between(value *int64, preset, least, most int64) pflag.Value {
 	}}
 }
 
-// proxies is a repeatable flag that takes addresses and CIDR ranges.
-func proxies(value *forwarded.Trusted) pflag.Value {
-	return &checked[forwarded.Trusted]{value: value, kind: "range", parse: func(s string) (forwarded.Trusted, error) {
-		prefix, err := access.ParseAllow(s)
-		if err != nil {
-			return nil, fmt.Errorf("must be an address or a CIDR range, and not all addresses at once")
+// ranges is a flag that takes addresses and CIDR ranges, with commas in between or
+// by being repeated.
+func ranges(value *[]netip.Prefix) pflag.Value {
+	return &checked[[]netip.Prefix]{value: value, kind: "ranges", parse: func(s string) ([]netip.Prefix, error) {
+		all := *value
+		for text := range strings.SplitSeq(s, ",") {
+			prefix, err := access.ParseAllow(strings.TrimSpace(text))
+			if err != nil {
+				return nil, fmt.Errorf("must be addresses or CIDR ranges, and not all addresses at once")
+			}
+			all = append(all, prefix)
 		}
-		return append(*value, prefix), nil
+		return all, nil
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -65,6 +66,7 @@ its lines are ignored unless --traffic says what they count as.`,
 			return c.with(cmd.Context(), func(conn *connection) error {
 				imp.conn = conn
 				if follow {
+					imp.following = true
 					return imp.followAll(cmd.Context(), files)
 				}
 				return imp.all(cmd.Context(), files, cmd.OutOrStdout())
@@ -75,7 +77,7 @@ its lines are ignored unless --traffic says what they count as.`,
 	flags.StringVar(&project, "project", "", "project that the logs belong to")
 	flags.BoolVar(&follow, "follow", false, "go on as the logs grow and are rotated, until interrupted")
 	flags.Var(oneOf(&traffic, "", "human", "ai"), "traffic", "what lines in a format without user agents count as: human, ai (default they are ignored)")
-	flags.Var(proxies(&trusted), "trusted-proxy", "address or CIDR range of a proxy whose X-Forwarded-For is believed; repeatable (default none)")
+	flags.Var(ranges((*[]netip.Prefix)(&trusted)), "trusted-proxy", "addresses or CIDR ranges of proxies whose X-Forwarded-For is believed (default none)")
 	return command
 }
 
@@ -85,7 +87,9 @@ type importer struct {
 	project string
 	traffic *sketch.Traffic
 	trusted forwarded.Trusted
-	log     io.Writer
+	// following says that a server that is away is waited for.
+	following bool
+	log       io.Writer
 }
 
 // all imports logs one after the other and prints a summary. A log that fails
@@ -114,15 +118,11 @@ func (imp *importer) all(ctx context.Context, files []string, out io.Writer) err
 
 // one imports a log from where its last import ended to its end.
 func (imp *importer) one(ctx context.Context, name string) (report ingest.Report, err error) {
-	r, err := logfile.Open(name)
+	r, source, err := imp.open(ctx, name)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	source, err := imp.resume(ctx, r)
-	if err != nil {
-		return report, err
-	}
 	bar := imp.progress(name, r)
 	defer func() { err = errors.Join(err, bar.Finish()) }()
 	for {
@@ -140,12 +140,38 @@ func (imp *importer) one(ctx context.Context, name string) (report ingest.Report
 	}
 }
 
-// resume finds out which log r is and goes to where its last import ended. A log
-// that was never imported is named by its first chunk.
-func (imp *importer) resume(ctx context.Context, r *logfile.Reader) (sketch.Source, error) {
+// open opens a log at the place where its last import ended. A log that was never
+// imported is named by its first chunk.
+func (imp *importer) open(ctx context.Context, name string) (*logfile.Reader, sketch.Source, error) {
+	r, err := logfile.Open(name)
+	if err != nil {
+		return nil, sketch.Source{}, err
+	}
 	head, err := r.Head()
-	if err != nil || len(head) == 0 {
-		return sketch.Source{}, err
+	if err != nil {
+		return nil, sketch.Source{}, errors.Join(err, r.Close())
+	}
+	source, err := imp.resume(ctx, r, head)
+	if errors.Is(err, logfile.ErrChanged) && int(source.Length) < len(head) && name != logfile.Stdin {
+		// Another log, imported when it was still short, was named by what this
+		// one begins with too. By now there is more to tell them apart.
+		if err := r.Close(); err != nil {
+			return nil, sketch.Source{}, err
+		}
+		r, err = logfile.Open(name)
+		return r, sketch.Source{}, err
+	}
+	if err != nil {
+		return nil, sketch.Source{}, errors.Join(err, r.Close())
+	}
+	return r, source, nil
+}
+
+// resume finds out which log begins with head and goes to where its last import
+// ended.
+func (imp *importer) resume(ctx context.Context, r *logfile.Reader, head []byte) (sketch.Source, error) {
+	if len(head) == 0 {
+		return sketch.Source{}, nil
 	}
 	var known sourceAnswer
 	if err := imp.conn.call(ctx, http.MethodPost, imp.path("source"), head, &known); err != nil {
@@ -155,6 +181,13 @@ func (imp *importer) resume(ctx context.Context, r *logfile.Reader) (sketch.Sour
 		return sketch.Source{}, nil
 	}
 	return known.Mark.Source, r.SkipTo(known.Mark)
+}
+
+// moved reports whether another import of the same log came in between, or an
+// answer was lost and the chunk is in: the place to go on is to be found anew.
+func moved(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && refused.status == http.StatusConflict
 }
 
 // next imports the next chunk. more is false at the end of the log.
@@ -188,12 +221,18 @@ func (imp *importer) next(ctx context.Context, r *logfile.Reader, source *sketch
 	return report, !chunk.End, nil
 }
 
-// patiently tries again while the server is overloaded.
+// patiently tries again while the server is overloaded; when following, also while
+// it is away, and for as long as that lasts.
 func (imp *importer) patiently(ctx context.Context, try func() error) error {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+	const longest = 5 * time.Second
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
 		err := try()
 		var refused *refusedError
-		if !errors.As(err, &refused) || refused.status != http.StatusServiceUnavailable || pause >= 5*time.Second {
+		again := errors.As(err, &refused) && refused.status == http.StatusServiceUnavailable && pause < longest
+		if imp.following && err != nil {
+			again = refused == nil || refused.status == http.StatusServiceUnavailable
+		}
+		if !again {
 			return err
 		}
 		select {
@@ -275,7 +314,7 @@ func (imp *importer) follow(ctx context.Context, name string) error {
 
 // followOne follows a log until it is rotated.
 func (imp *importer) followOne(ctx context.Context, watch *logfile.Follower, name string) (err error) {
-	r, err := logfile.Open(name)
+	r, source, err := imp.open(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -283,15 +322,14 @@ func (imp *importer) followOne(ctx context.Context, watch *logfile.Follower, nam
 	if !r.CanFollow() {
 		return errors.New("only plain files can be followed")
 	}
-	source, err := imp.resume(ctx, r)
-	if err != nil {
-		return err
-	}
 	for {
 		var report ingest.Report
 		more := true
 		for more {
 			part, again, err := imp.next(ctx, r, &source)
+			if moved(err) {
+				return nil // Opened again, it is found where to go on.
+			}
 			if err != nil {
 				return err
 			}
@@ -305,7 +343,11 @@ func (imp *importer) followOne(ctx context.Context, watch *logfile.Follower, nam
 			}
 		}
 		growth, err := watch.Wait(ctx, r)
-		if err != nil || growth == logfile.Rotated {
+		if err != nil {
+			return err
+		}
+		if growth == logfile.Rotated {
+			_, err := fmt.Fprintf(imp.log, "%s: rotated; import the old file once more if a server wrote into it later\n", name)
 			return err
 		}
 	}

@@ -28,7 +28,6 @@ func newKeyCreate(c *common) *cobra.Command {
 	var (
 		asked keyRequest
 		scope string
-		allow []string
 	)
 	command := &cobra.Command{
 		Use:   "create --scope admin|read|ingest",
@@ -41,13 +40,6 @@ error. Only a hash of the key is kept: it can not be shown again.`,
 			asked.Scope = access.Scope(scope)
 			if scope == "" {
 				return fmt.Errorf("--scope is required: admin, read or ingest")
-			}
-			for _, text := range allow {
-				prefix, err := access.ParseAllow(text)
-				if err != nil {
-					return fmt.Errorf("--allow: %w", err)
-				}
-				asked.Allow = append(asked.Allow, prefix)
 			}
 			return c.with(cmd.Context(), func(conn *connection) error {
 				var key adminKey
@@ -67,7 +59,7 @@ error. Only a hash of the key is kept: it can not be shown again.`,
 	flags.Var(oneOf(&scope, "", "admin", "read", "ingest"), "scope", "what the key allows: admin, read, ingest")
 	flags.StringVar(&asked.Name, "name", "", "name that the list of keys shows")
 	flags.Var(expiry(&asked.Days, "90d"), "expires", "when the key expires: a number of days such as 90d, or never")
-	flags.StringArrayVar(&allow, "allow", nil, "address or CIDR range that may use the key; repeatable (default any)")
+	flags.Var(ranges(&asked.Allow), "allow", "addresses or CIDR ranges that may use the key (default any)")
 	return command
 }
 
@@ -109,7 +101,7 @@ func newKeyList(c *common) *cobra.Command {
 				for _, k := range keys {
 					_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 						k.ID, or(k.Name, "-"), k.Scope, or(k.Project, "(all)"), k.Created.Format(time.DateOnly),
-						expires(k.Expires), or(k.LastUsed, "never"), or(ranges(k.Allow), "any"))
+						expires(k.Expires), or(k.LastUsed, "never"), or(list(k.Allow), "any"))
 					if err != nil {
 						return err
 					}
@@ -127,7 +119,7 @@ func expires(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func ranges(prefixes []netip.Prefix) string {
+func list(prefixes []netip.Prefix) string {
 	texts := make([]string, len(prefixes))
 	for i, prefix := range prefixes {
 		texts[i] = prefix.String()

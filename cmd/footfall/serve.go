@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,6 @@ end, and what was taken is written.`,
 	flags.Var(address(&opts.listen, "127.0.0.1:8080"), "listen", "address to take requests on")
 	flags.Var(address(&opts.metricsListen, "127.0.0.1:9090"), "metrics-listen", "address to serve metrics on")
 	flags.Var(between(&opts.maxBodyBytes, 16<<20, 1<<10, 64<<20), "max-body-bytes", "bytes that the body of a request may have, 1024 to 67108864")
-	flags.Var(proxies(&opts.trusted), "trusted-proxy", "address or CIDR range of a proxy whose X-Forwarded-For is believed; repeatable (default none)")
+	flags.Var(ranges((*[]netip.Prefix)(&opts.trusted)), "trusted-proxy", "addresses or CIDR ranges of proxies whose X-Forwarded-For is believed (default none)")
 	return command
 }

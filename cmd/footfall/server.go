@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,6 +52,8 @@ type server struct {
 	control   net.Listener
 	registry  *prometheus.Registry
 	listening []*http.Server
+	// requests are those being answered. The store is closed after the last.
+	requests sync.WaitGroup
 }
 
 // openServer opens the data directory and listens. When it returns, connections
@@ -109,7 +112,7 @@ func (s *server) run(ctx context.Context) error {
 	group, failed := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, handler http.Handler) {
 		server := &http.Server{
-			Handler:           handler,
+			Handler:           s.counted(handler),
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readTimeout,
 			WriteTimeout:      writeTimeout,
@@ -138,7 +141,16 @@ func (s *server) run(ctx context.Context) error {
 	<-failed.Done()
 	s.logger.Info("Footfall stops.")
 	err := s.shutdown()
+	s.requests.Wait()
 	return errors.Join(group.Wait(), err, s.app.close())
+}
+
+func (s *server) counted(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		defer s.requests.Done()
+		handler.ServeHTTP(w, r)
+	})
 }
 
 func (s *server) shutdown() error {

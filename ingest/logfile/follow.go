@@ -117,7 +117,7 @@ type state int
 const (
 	same     state = iota
 	grew           // the open file is longer than what was read
-	cut            // the open file is shorter than what was read
+	cut            // the open file is shorter than what was read, or holds something else
 	replaced       // the name stands for another file
 )
 
@@ -128,8 +128,10 @@ func (f *Follower) look(r *Reader) (state, error) {
 	}
 	read := r.offset + int64(len(r.pending))
 	switch {
-	case open.Size() > read:
+	case open.Size() > read && !r.overwritten():
 		return grew, nil
+	case open.Size() > read:
+		return cut, nil
 	case open.Size() < read:
 		return cut, nil
 	}

@@ -50,7 +50,11 @@ type Reader struct {
 	inside  bool
 	pending []byte // read, but handed out only with what follows
 	buffer  []byte
+	last    []byte // the last bytes that were taken, to tell whether the file is the same
 }
+
+// lastBytes bounds how many of the last bytes are remembered.
+const lastBytes = 256
 
 // Open opens a log. Whether it is compressed is told by its content.
 func Open(name string) (*Reader, error) {
@@ -156,7 +160,8 @@ func (r *Reader) SkipTo(mark sketch.Mark) error {
 
 func (r *Reader) seekable() bool {
 	info, err := r.file.Stat()
-	return err == nil && info.Mode().IsRegular() && !r.compressed
+	// Standard input may be a file that was read in part before it came to us.
+	return err == nil && info.Mode().IsRegular() && !r.compressed && r.file != os.Stdin
 }
 
 // skipError makes ErrChanged of a log that ends before the place: it is shorter
@@ -207,13 +212,27 @@ func (r *Reader) Advance(chunk Chunk, to, lines int64) {
 	r.offset, r.lines = to, lines
 	if len(taken) > 0 {
 		r.inside = taken[len(taken)-1] != '\n'
+		r.last = append(r.last[:0], taken[max(0, len(taken)-lastBytes):]...)
 	}
+}
+
+// overwritten reports whether the file holds something else where the last bytes
+// that were taken stood: it was cut and has grown again since.
+func (r *Reader) overwritten() bool {
+	now := make([]byte, len(r.last))
+	n, err := r.file.ReadAt(now, r.offset-int64(len(r.last)))
+	return err == nil && n == len(now) && !bytes.Equal(now, r.last)
 }
 
 // Inside reports whether the next chunk begins within a line of which the
 // beginning was handed out.
 func (r *Reader) Inside() bool { return r.inside }
 
-// Left returns how many bytes were read but not taken: at the end of the log,
-// those of a last line without an end.
-func (r *Reader) Left() int { return len(r.pending) }
+// Left returns, at the end of the log, how many bytes of a last line without an
+// end were read but not taken.
+func (r *Reader) Left() int {
+	if bytes.HasSuffix(r.pending, []byte("\n")) {
+		return 0
+	}
+	return len(r.pending)
+}

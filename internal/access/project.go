@@ -142,11 +142,23 @@ func (r *Registry) DeleteProject(id string) (Project, error) {
 	if err != nil {
 		return Project{}, fmt.Errorf("deleting project %q: %w", id, err)
 	}
+	r.forget(id, keys)
+	// Deleted they are; this removes what they were from the disk.
+	dropped := [][]byte{database.ProjectKey(id)}
+	for _, key := range keys {
+		dropped = append(dropped, database.APIKeyKey(key.sum))
+	}
+	if err := r.db.Drop(dropped...); err != nil {
+		return Project{}, fmt.Errorf("deleting project %q: %w", id, err)
+	}
+	return p, nil
+}
+
+func (r *Registry) forget(id string, keys []Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.projects, id)
 	for _, key := range keys {
 		delete(r.keys, key.sum)
 	}
-	return p, nil
 }

@@ -67,7 +67,7 @@ func (r *Registry) loadProject(key, payload []byte) error {
 	if err := json.Unmarshal(payload, &stored); err != nil {
 		return &sketch.CorruptionError{Key: append([]byte(nil), key...), Reason: err.Error()}
 	}
-	p := Project{ID: string(key[1:]), Number: sketch.ProjectNumber(stored.Number), Created: stored.Created}
+	p := Project{ID: database.ProjectID(key), Number: sketch.ProjectNumber(stored.Number), Created: stored.Created}
 	if copy(p.Secret[:], stored.Secret) != len(p.Secret) {
 		return &sketch.CorruptionError{Key: append([]byte(nil), key...), Reason: "the secret is too short"}
 	}

@@ -58,6 +58,8 @@ func statusOf(err error) *Error {
 	case errors.Is(err, access.ErrProjectID), errors.Is(err, access.ErrScope), errors.Is(err, access.ErrAllow),
 		errors.Is(err, access.ErrExpires), errors.Is(err, access.ErrName):
 		return &Error{Status: http.StatusBadRequest, Message: err.Error()}
+	case errors.Is(err, sketch.ErrBatchTooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Message: sketch.ErrBatchTooLarge.Error()}
 	case errors.Is(err, sketch.ErrOverloaded):
 		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrOverloaded.Error(), RetryAfter: time.Second}
 	case errors.Is(err, sketch.ErrUnavailable):

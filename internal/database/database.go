@@ -160,16 +160,17 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
 	return nil
 }
 
-// Drop removes every key that begins with prefix, from memory and from the
-// tables on disk. Writes wait for it.
-func (db *DB) Drop(prefix []byte) error {
+// Drop removes every key that begins with one of the prefixes, from memory and
+// from the tables on disk. A deletion in a transaction leaves the values in the
+// tables until a compaction that may never come. Writes wait for it.
+func (db *DB) Drop(prefixes ...[]byte) error {
 	db.changing.Lock()
 	defer db.changing.Unlock()
 	if err := db.failed(); err != nil {
 		return err
 	}
-	if err := db.badger.DropPrefix(prefix); err != nil {
-		return db.fail(fmt.Errorf("dropping the keys that begin with %q: %w", prefix, err))
+	if err := db.badger.DropPrefix(prefixes...); err != nil {
+		return db.fail(fmt.Errorf("dropping the keys that begin with %q: %w", prefixes, err))
 	}
 	return nil
 }

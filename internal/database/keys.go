@@ -1,6 +1,7 @@
 package database
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -12,7 +13,7 @@ import (
 //
 //	'k' SHA-256 of an API key                                -> KindKey
 //	'n' name of a counter                                    -> KindCounter
-//	'p' project ID                                           -> KindProject
+//	'p' project ID, 0                                        -> KindProject
 //	'v' project number, 'c', day, path                       -> sketch.KindCell
 //	'v' project number, 's', day                             -> sketch.KindCell (site)
 //	'v' project number, 'm', length and SHA-256 of a source  -> KindSource
@@ -52,8 +53,12 @@ func CounterKey(name string) []byte { return append([]byte{prefixCounter}, name.
 // ProjectPrefix begins the keys of all projects.
 func ProjectPrefix() []byte { return []byte{prefixProject} }
 
-// ProjectKey is the key of a project.
-func ProjectKey(id string) []byte { return append([]byte{prefixProject}, id...) }
+// ProjectKey is the key of a project. It ends the ID, so that dropping one project
+// by its key drops no other whose ID is longer.
+func ProjectKey(id string) []byte { return append(append([]byte{prefixProject}, id...), 0) }
+
+// ProjectID returns the ID in a project's key.
+func ProjectID(key []byte) string { return string(bytes.Trim(key[1:], "\x00")) }
 
 // AllVisitsPrefix begins the keys of what page views made of any project.
 func AllVisitsPrefix() []byte { return []byte{prefixVisits} }

@@ -24,7 +24,7 @@ func TestKeysAreFrozen(t *testing.T) {
 		{"API key", database.APIKeyKey(sum), "k" + string(sum[:])},
 		{"API keys", database.APIKeyPrefix(), "k"},
 		{"counter", database.CounterKey("checkpoint"), "ncheckpoint"},
-		{"project", database.ProjectKey("docs"), "pdocs"},
+		{"project", database.ProjectKey("docs"), "pdocs\x00"},
 		{"projects", database.ProjectPrefix(), "p"},
 		{"visits of all", database.AllVisitsPrefix(), "v"},
 		{"visits", database.VisitsPrefix(0x0102), "v\x00\x00\x00\x00\x00\x00\x01\x02"},

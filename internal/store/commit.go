@@ -53,12 +53,11 @@ func newQueue(limit int) *queue {
 // Commit makes a batch durable: when it returns nil, the batch's record is
 // synced to disk, and every ranking that begins afterwards holds it.
 //
-// ErrOverloaded, ErrSourceMoved, ErrProjectDeleted and ErrUnavailable of package
-// sketch say that nothing of the batch was kept, commitlog.ErrTooLarge that it
-// never can be, because its record exceeds commitlog.MaxPayload. An error of the
-// context says so too; it is looked at before the batch is queued and not
-// afterwards: from there on the answer is the log's. Batches that wait at the same
-// time share one sync.
+// ErrOverloaded, ErrSourceMoved, ErrBatchTooLarge and ErrProjectDeleted of package
+// sketch say that nothing of the batch was kept. An error of the context says so
+// too; it is looked at before the batch is queued and not afterwards: from there
+// on the answer is the log's. After ErrUnavailable it is not known before the next
+// start. Batches that wait at the same time share one sync.
 func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 	if len(p.record) > commitlog.MaxPayload {
 		// The log would refuse it too, but with it all that waits beside it, and
 		// whoever may send page views could stop the store.
-		return fmt.Errorf("committing a batch of %d bytes: %w", len(p.record), commitlog.ErrTooLarge)
+		return fmt.Errorf("committing a record of %d bytes: %w", len(p.record), sketch.ErrBatchTooLarge)
 	}
 	if err := s.enqueue(p); err != nil {
 		return err

@@ -128,7 +128,7 @@ func TestBatchTooLarge(t *testing.T) {
 	for i := range 1 + commitlog.MaxPayload/1024 {
 		b.Visits = append(b.Visits, sketch.Visit{Path: fmt.Sprintf("/%01024d", i), Day: storetest.FirstDay})
 	}
-	if err := n.Commit(t.Context(), b); !errors.Is(err, commitlog.ErrTooLarge) {
+	if err := n.Commit(t.Context(), b); !errors.Is(err, sketch.ErrBatchTooLarge) {
 		t.Fatalf("committing: %v, expected ErrTooLarge", err)
 	}
 	b.Visits = b.Visits[:10]
