@@ -55,8 +55,8 @@ func parseParameters(query string) (parameters, error) {
 			faults = append(faults, fmt.Sprintf("%s %v", name, err))
 		}
 	}
-	read("dateFrom", func(s string) (err error) { p.within.From, err = parseDate(s); return err })
-	read("dateTo", func(s string) (err error) { p.within.To, err = parseDate(s); return err })
+	read("dateFrom", func(s string) (err error) { p.within.From, err = ParseDate(s); return err })
+	read("dateTo", func(s string) (err error) { p.within.To, err = ParseDate(s); return err })
 	read("limit", func(s string) (err error) { p.limit, err = parseNumber(s, 1, MaxLimit, errLimit); return err })
 	read("offset", func(s string) (err error) { p.offset, err = parseNumber(s, 0, 1<<63-1, errOffset); return err })
 	if len(faults) == 0 && p.within.To < p.within.From {
@@ -94,8 +94,8 @@ func unescape(s string) string {
 // be is for time.Parse, which by itself would take one-digit hours and commas.
 var dateShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?)?$`)
 
-// parseDate returns the UTC day that a date or date-time falls in.
-func parseDate(s string) (sketch.Day, error) {
+// ParseDate returns the UTC day that a date or date-time falls in.
+func ParseDate(s string) (sketch.Day, error) {
 	// A plus sign that was not escaped in the query string arrives as a space.
 	s = strings.ReplaceAll(s, " ", "+")
 	if !dateShape.MatchString(s) {

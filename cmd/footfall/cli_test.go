@@ -50,11 +50,13 @@ func administer(t *testing.T, data string) {
 	refuse(t, "--scope", "key", "create", "--data", data, "--project", "docs", "--scope", "write")
 	refuse(t, "--expires", "key", "create", "--data", data, "--scope", "read", "--expires", "soon")
 	refuse(t, "--allow", "key", "create", "--data", data, "--scope", "read", "--allow", "0.0.0.0/0")
+	refuse(t, "unknown command", "key", "revok", id, "--data", data)
+	refuse(t, "--project must not be empty", "key", "create", "--data", data, "--project", "", "--scope", "read")
 	must(t, "key", "revoke", id, "--data", data)
 	refuse(t, "no such key", "key", "revoke", id, "--data", data)
 
 	refuse(t, "no such project", "visitors", "--data", data, "--project", "missing")
-	refuse(t, "dateFrom", "visitors", "--data", data, "--project", "docs", "--from", "yesterday")
+	refuse(t, "--from", "visitors", "--data", data, "--project", "docs", "--from", "yesterday")
 	refuse(t, "--limit", "visitors", "--data", data, "--project", "docs", "--limit", "251")
 
 	log := filepath.Join(t.TempDir(), "access.log")

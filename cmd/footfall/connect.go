@@ -43,12 +43,12 @@ func connect(ctx context.Context, c *common) (*connection, error) {
 				close: func() error { transport.CloseIdleConnections(); return nil },
 			}, nil
 		}
-		if !errors.Is(socketErr, control.ErrNoServer) {
+		if ctx.Err() == nil && !errors.Is(socketErr, control.ErrNoServer) {
 			return nil, socketErr
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(err, socketErr)
+			return nil, fmt.Errorf("%w, which is no server: try again when it has ended", err)
 		case <-retry.C:
 		}
 	}

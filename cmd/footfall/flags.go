@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"footfall/internal/access"
+	"footfall/query"
 )
 
 // checked is a flag whose text must pass a check when it is set, so that a wrong
@@ -56,6 +57,14 @@ func between(value *int64, preset, least, most int64) pflag.Value {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
+	}}
+}
+
+// date is a flag that takes a date or date-time as exports do.
+func date(value *string) pflag.Value {
+	return &checked[string]{value: value, kind: "date", parse: func(s string) (string, error) {
+		_, err := query.ParseDate(s)
+		return s, err
 	}}
 }
 

@@ -43,7 +43,10 @@ again, or when it has grown, adds only what is new, and an import that was
 stopped goes on where it ended.
 
 The common format has no user agent, so nothing tells people from agents in it:
-its lines are ignored unless --traffic says what they count as.`,
+its lines are ignored unless --traffic says what they count as.
+
+Without a running server the import holds the data directory until it ends, and
+other commands wait for it. With one, it goes through the server.`,
 		Example: `  footfall import --project docs /var/log/nginx/access.log /var/log/nginx/access.log.*.gz
   footfall import --project docs --follow /var/log/nginx/access.log`,
 		Args: cobra.MinimumNArgs(1),
@@ -273,7 +276,7 @@ func (imp *importer) noteMalformed(name string, report ingest.Report) {
 		numbers[i] = fmt.Sprint(n)
 	}
 	// A note on standard error; nothing depends on it.
-	_, _ = fmt.Fprintf(imp.log, "%s: %d malformed lines, first at line %s\n", name, report.Malformed, strings.Join(numbers, ", "))
+	_, _ = fmt.Fprintf(imp.log, "%s: %d malformed, first at line %s\n", name, report.Malformed, strings.Join(numbers, ", "))
 }
 
 // noteLeft says when the log ends within a line that was left for later.
@@ -360,7 +363,7 @@ func writeSummary(w io.Writer, r ingest.Report, hint bool) error {
 		fmt.Fprintf(&text, "%10d ignored: %s\n", r.Ignored[reason], reason)
 	}
 	if r.Ignored[ingest.IgnoredNoFormatUserAgent] > 0 && hint {
-		text.WriteString("The common format has no user agents: --traffic says what its lines count as.\n")
+		text.WriteString("The common format has no user agents: give --traffic with the first import of such\na log to say what its lines count as. What was read is not read again.\n")
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -16,12 +16,10 @@ import (
 )
 
 func newKey(c *common) *cobra.Command {
-	key := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "key",
 		Short: "Create, list and revoke API keys",
-	}
-	key.AddCommand(newKeyCreate(c), newKeyList(c), newKeyRevoke(c))
-	return key
+	}, newKeyCreate(c), newKeyList(c), newKeyRevoke(c))
 }
 
 func newKeyCreate(c *common) *cobra.Command {
@@ -38,6 +36,10 @@ error. Only a hash of the key is kept: it can not be shown again.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asked.Scope = access.Scope(scope)
+			if asked.Project == "" && cmd.Flags().Changed("project") {
+				// An unset shell variable must not make a key over all projects.
+				return fmt.Errorf("--project must not be empty; without it the key is for all projects")
+			}
 			if scope == "" {
 				return fmt.Errorf("--scope is required: admin, read or ingest")
 			}

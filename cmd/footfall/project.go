@@ -15,13 +15,11 @@ import (
 )
 
 func newProject(c *common) *cobra.Command {
-	project := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "project",
 		Short: "Create, list and delete projects",
 		Long:  "A project is one documentation site. Its ID has 1 to 63 characters a-z, 0-9 or -,\nand does not begin with -.",
-	}
-	project.AddCommand(newProjectCreate(c), newProjectList(c), newProjectDelete(c))
-	return project
+	}, newProjectCreate(c), newProjectList(c), newProjectDelete(c))
 }
 
 func newProjectCreate(c *common) *cobra.Command {

@@ -53,6 +53,19 @@ A flag wins over the environment, the environment over the file.`,
 	return root
 }
 
+// group makes a command out of others. Alone it prints its help; a word that is
+// none of its commands is an error, which cobra by itself takes for success.
+func group(command *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	command.AddCommand(children...)
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+		}
+		return cmd.Help()
+	}
+	return command
+}
+
 // mustComplete is for the registration of completions, which fails only for a
 // flag that does not exist.
 func mustComplete(err error) {

@@ -53,8 +53,8 @@ func newVisitors(c *common) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&project, "project", "", "project to print")
-	flags.StringVar(&from, "from", "", "first day, YYYY-MM-DD (default the first there is)")
-	flags.StringVar(&to, "to", "", "day after the last, YYYY-MM-DD (default after the last there is)")
+	flags.Var(date(&from), "from", "first day, YYYY-MM-DD or a date-time in it (default the first there is)")
+	flags.Var(date(&to), "to", "day after the last, YYYY-MM-DD or a date-time in it (default after the last there is)")
 	flags.Var(between(&limit, query.DefaultLimit, 1, query.MaxLimit), "limit", fmt.Sprintf("rows to print, 1 to %d", query.MaxLimit))
 	flags.Var(between(&offset, 0, 0, 1<<62), "offset", "rows to skip")
 	flags.Var(oneOf(&output, "table", "table", "json", "csv"), "output", "format: table, json, csv")

@@ -339,7 +339,8 @@ func TestPercentEncodedProjectID(t *testing.T) {
 		"/v1/analytics/DOCS/visitors":              403,
 		"/v1/analytics/%2564ocs/visitors":          403,
 		"/v1/analytics//visitors":                  403,
-		"/v1/analytics/docs%2Fvisitors":            200,
+		"/v1/analytics/docs%2Fvisitors":            404,
+		"/v1/analytics/docs%2fvisitors":            404,
 		"/v1/analytics/docs%2F..%2Fdocs/visitors":  404,
 		"/v1/analytics/../analytics/docs/visitors": 404,
 	} {

@@ -65,6 +65,12 @@ func NewRouter(registry *access.Registry, trusted forwarded.Trusted, logger *slo
 
 // ServeHTTP answers a request.
 func (router *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
+		// httprouter sees the decoded path, in which an escaped slash would end a
+		// segment.
+		router.routes.NotFound.ServeHTTP(w, r)
+		return
+	}
 	router.routes.ServeHTTP(w, r)
 }
 
