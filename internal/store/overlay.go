@@ -129,10 +129,16 @@ type view struct {
 	paths map[sketch.Day]map[string]*sketch.Cell
 }
 
-// snapshot returns the cells of a project's range. Later folds replace the cells
-// that it holds instead of changing them.
+// snapshot returns the cells of a project's range, of an overlay that is still
+// folded into: later folds replace the cells that it holds instead of changing
+// them.
 func (o *overlay) snapshot(project sketch.ProjectNumber, within sketch.Range) view {
 	o.epoch++
+	return o.view(project, within)
+}
+
+// view returns the cells of a project's range, of an overlay that does not change.
+func (o *overlay) view(project sketch.ProjectNumber, within sketch.Range) view {
 	v := view{
 		to:    o.to,
 		sites: make(map[sketch.Day]*sketch.Cell),

@@ -31,7 +31,7 @@ func (s *Store) Rank(ctx context.Context, project sketch.ProjectNumber, within s
 	active := s.active.snapshot(project, within)
 	var flushing view
 	if s.flushing != nil {
-		flushing = s.flushing.snapshot(project, within)
+		flushing = s.flushing.view(project, within)
 	}
 	txn := s.db.Snapshot()
 	s.mu.Unlock()
