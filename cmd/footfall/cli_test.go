@@ -224,6 +224,20 @@ func TestVersionAndCompletion(t *testing.T) {
 	if out := must(t, "completion", "bash"); !strings.Contains(out, "footfall") {
 		t.Error("there is no completion for bash")
 	}
+	if out := must(t, "__complete", "key", "create", "--scope", ""); !strings.HasPrefix(out, "admin\nread\ningest\n") {
+		t.Errorf("a scope is completed with %q", out)
+	}
+}
+
+// TestMistypedDirectory: a command that only reads makes no data directory.
+func TestMistypedDirectory(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "typo")
+	for _, args := range [][]string{{"project", "list"}, {"key", "list"}, {"visitors", "--project", "docs"}, {"import", "--project", "docs", "-"}} {
+		refuse(t, "there is no data directory", append(args, "--data", data)...)
+	}
+	if _, err := os.Stat(data); err == nil {
+		t.Error("the directory was made")
+	}
 }
 
 func TestNewerFormat(t *testing.T) {

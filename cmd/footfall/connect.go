@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"time"
 
 	"footfall/internal/control"
@@ -54,8 +56,17 @@ func connect(ctx context.Context, c *common) (*connection, error) {
 	}
 }
 
-// with calls fn with a connection and closes it.
+// with calls fn with a connection to a data directory that is there, and closes it.
+// A mistyped directory is told so, not created.
 func (c *common) with(ctx context.Context, fn func(*connection) error) error {
+	if _, err := os.Stat(c.data); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no data directory %s; see --data", c.data)
+	}
+	return c.withNew(ctx, fn)
+}
+
+// withNew is with for commands that may be the first on a data directory.
+func (c *common) withNew(ctx context.Context, fn func(*connection) error) error {
 	conn, err := connect(ctx, c)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"footfall/internal/access"
@@ -21,6 +22,7 @@ type checked[T any] struct {
 	text  string
 	kind  string
 	parse func(string) (T, error)
+	words []string // all that it takes, where these are some words
 }
 
 var _ pflag.Value = (*checked[int])(nil)
@@ -40,12 +42,26 @@ func (c *checked[T]) Set(text string) error {
 // oneOf is a flag that takes one of some words.
 func oneOf(value *string, preset string, words ...string) pflag.Value {
 	*value = preset
-	return &checked[string]{value: value, text: preset, kind: "word", parse: func(s string) (string, error) {
+	return &checked[string]{value: value, text: preset, kind: "word", words: words, parse: func(s string) (string, error) {
 		if !slices.Contains(words, s) {
 			return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
 		}
 		return s, nil
 	}}
+}
+
+// completeWords makes the shell complete the words of every such flag.
+func completeWords(cmd *cobra.Command) {
+	register := func(f *pflag.Flag) {
+		if flag, ok := f.Value.(*checked[string]); ok && flag.words != nil {
+			mustComplete(cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(flag.words, cobra.ShellCompDirectiveNoFileComp)))
+		}
+	}
+	cmd.PersistentFlags().VisitAll(register)
+	cmd.Flags().VisitAll(register)
+	for _, child := range cmd.Commands() {
+		completeWords(child)
+	}
 }
 
 // between is a flag that takes a whole number within bounds.

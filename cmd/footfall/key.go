@@ -43,7 +43,7 @@ error. Only a hash of the key is kept: it can not be shown again.`,
 			if scope == "" {
 				return fmt.Errorf("--scope is required: admin, read or ingest")
 			}
-			return c.with(cmd.Context(), func(conn *connection) error {
+			return c.withNew(cmd.Context(), func(conn *connection) error {
 				var key adminKey
 				if err := conn.call(cmd.Context(), http.MethodPost, "/keys", asked, &key); err != nil {
 					return err

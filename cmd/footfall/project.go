@@ -28,7 +28,7 @@ func newProjectCreate(c *common) *cobra.Command {
 		Short: "Create a project",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd.Context(), func(conn *connection) error {
+			return c.withNew(cmd.Context(), func(conn *connection) error {
 				asked := map[string]string{"id": args[0]}
 				if err := conn.call(cmd.Context(), http.MethodPost, "/projects", asked, nil); err != nil {
 					return err

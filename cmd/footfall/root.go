@@ -50,6 +50,7 @@ A flag wins over the environment, the environment over the file.`,
 		newDemo(&c),
 		newVersion(),
 	)
+	completeWords(root)
 	return root
 }
 
