@@ -29,13 +29,8 @@ type eventError struct {
 
 // refusal is the body of a 400: an error as everywhere, and the counts.
 type refusal struct {
-	Error   string   `json:"error"`
-	Details []detail `json:"details"`
+	api.ErrorBody
 	answer
-}
-
-type detail struct {
-	Message string `json:"message"`
 }
 
 // Routes adds the endpoint to a router.
@@ -105,9 +100,9 @@ func mostVisits(text []byte, minBytes int) int {
 }
 
 func newRefusal(a answer) refusal {
-	r := refusal{Error: "no event could be accepted", answer: a}
-	for _, e := range a.Errors {
-		r.Details = append(r.Details, detail{Message: fmt.Sprintf("event %d: %s", e.Index, e.Error)})
+	details := make([]string, len(a.Errors))
+	for i, e := range a.Errors {
+		details[i] = fmt.Sprintf("event %d: %s", e.Index, e.Error)
 	}
-	return r
+	return refusal{ErrorBody: api.NewErrorBody("no event could be accepted", details...), answer: a}
 }

@@ -40,9 +40,9 @@ func newAdmin(a *app) http.Handler {
 		return nil
 	})
 	route("GET /projects/{project}/visitors", func(w http.ResponseWriter, r *http.Request) error {
-		project, found := a.registry.Project(r.PathValue("project"))
-		if !found {
-			return fmt.Errorf("project %q: %w", r.PathValue("project"), access.ErrProjectUnknown)
+		project, err := a.projectOf(r)
+		if err != nil {
+			return err
 		}
 		return a.exports.Visitors(w, r, project)
 	})
@@ -58,6 +58,16 @@ func newAdmin(a *app) http.Handler {
 		return nil
 	})
 	return mux
+}
+
+// projectOf returns the project that a request's path names.
+func (a *app) projectOf(r *http.Request) (access.Project, error) {
+	id := r.PathValue("project")
+	project, found := a.registry.Project(id)
+	if !found {
+		return access.Project{}, fmt.Errorf("project %q: %w", id, access.ErrProjectUnknown)
+	}
+	return project, nil
 }
 
 // adminProject is a project in the answers to administrative commands.
@@ -157,11 +167,15 @@ type sourceAnswer struct {
 }
 
 func (a *app) sourceOf(w http.ResponseWriter, r *http.Request) error {
+	project, err := a.projectOf(r)
+	if err != nil {
+		return err
+	}
 	head, err := io.ReadAll(r.Body)
 	if err != nil {
 		return fmt.Errorf("reading the head of a log: %w", err)
 	}
-	mark, found, err := a.findSource(r.Context(), r.PathValue("project"), head)
+	mark, found, err := a.store.FindSource(r.Context(), project.Number, head)
 	if err != nil {
 		return err
 	}
@@ -170,6 +184,10 @@ func (a *app) sourceOf(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *app) importLog(w http.ResponseWriter, r *http.Request) error {
+	project, err := a.projectOf(r)
+	if err != nil {
+		return err
+	}
 	chunk, err := chunkFromQuery(r.URL.Query())
 	if err != nil {
 		return err
@@ -177,7 +195,7 @@ func (a *app) importLog(w http.ResponseWriter, r *http.Request) error {
 	if chunk.Data, err = io.ReadAll(r.Body); err != nil {
 		return fmt.Errorf("reading a chunk of a log: %w", err)
 	}
-	report, err := a.importChunk(r.Context(), r.PathValue("project"), chunk)
+	report, err := a.pipeline.Import(r.Context(), project, chunk)
 	if err != nil {
 		return err
 	}

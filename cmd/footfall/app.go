@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"footfall/internal/forwarded"
 	"footfall/internal/store"
 	"footfall/query"
-	"footfall/sketch"
 )
 
 // app is everything that works on one data directory, wired together. The
@@ -146,22 +144,4 @@ func (a *app) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	healthy(w, r)
-}
-
-// importChunk commits a part of an access log.
-func (a *app) importChunk(ctx context.Context, id string, chunk ingest.Chunk) (ingest.Report, error) {
-	project, found := a.registry.Project(id)
-	if !found {
-		return ingest.Report{}, fmt.Errorf("project %q: %w", id, access.ErrProjectUnknown)
-	}
-	return a.pipeline.Import(ctx, project, chunk)
-}
-
-// findSource returns how far the log that begins with head was imported.
-func (a *app) findSource(ctx context.Context, id string, head []byte) (sketch.Mark, bool, error) {
-	project, found := a.registry.Project(id)
-	if !found {
-		return sketch.Mark{}, false, fmt.Errorf("project %q: %w", id, access.ErrProjectUnknown)
-	}
-	return a.store.FindSource(ctx, project.Number, head)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -102,8 +103,8 @@ func newKeyList(c *common) *cobra.Command {
 				}
 				for _, k := range keys {
 					_, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-						k.ID, or(k.Name, "-"), k.Scope, or(k.Project, "(all)"), k.Created.Format(time.DateOnly),
-						expires(k.Expires), or(k.LastUsed, "never"), or(list(k.Allow), "any"))
+						k.ID, cmp.Or(k.Name, "-"), k.Scope, cmp.Or(k.Project, "(all)"), k.Created.Format(time.DateOnly),
+						expires(k.Expires), cmp.Or(k.LastUsed, "never"), cmp.Or(joinRanges(k.Allow), "any"))
 					if err != nil {
 						return err
 					}
@@ -121,19 +122,12 @@ func expires(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-func list(prefixes []netip.Prefix) string {
+func joinRanges(prefixes []netip.Prefix) string {
 	texts := make([]string, len(prefixes))
 	for i, prefix := range prefixes {
 		texts[i] = prefix.String()
 	}
 	return strings.Join(texts, ",")
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 func newKeyRevoke(c *common) *cobra.Command {

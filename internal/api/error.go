@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -29,13 +30,28 @@ func BadRequest(message string, details ...string) *Error {
 	return &Error{Status: http.StatusBadRequest, Message: message, Details: details}
 }
 
-type errorBody struct {
+// ErrorBody is the body of an answer that is an error.
+type ErrorBody struct {
 	Error   string        `json:"error"`
-	Details []errorDetail `json:"details"`
+	Details []ErrorDetail `json:"details"`
 }
 
-type errorDetail struct {
+// ErrorDetail is one thing that is wrong.
+type ErrorDetail struct {
 	Message string `json:"message"`
+}
+
+// NewErrorBody returns the body of an error. Without details the message is the
+// only one.
+func NewErrorBody(message string, details ...string) ErrorBody {
+	if len(details) == 0 {
+		details = []string{message}
+	}
+	body := ErrorBody{Error: message}
+	for _, detail := range details {
+		body.Details = append(body.Details, ErrorDetail{Message: detail})
+	}
+	return body
 }
 
 // statusOf is the one table from the errors of the domain to HTTP.
@@ -89,20 +105,15 @@ func WriteError(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err
 	if told.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(told.RetryAfter.Seconds())))
 	}
-	body := errorBody{Error: told.Message, Details: []errorDetail{}}
-	for _, detail := range told.Details {
-		body.Details = append(body.Details, errorDetail{Message: detail})
-	}
-	if len(body.Details) == 0 {
-		body.Details = append(body.Details, errorDetail{Message: told.Message})
-	}
-	Write(w, told.Status, body)
+	Write(w, told.Status, NewErrorBody(told.Message, told.Details...))
 }
 
 // Write answers a request with a value as JSON.
 func Write(w http.ResponseWriter, status int, value any) {
-	body, err := json.Marshal(value)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // Paths hold &, and no browser takes this for a page.
+	if err := encoder.Encode(value); err != nil {
 		// Answers are plain structs of ours; a failure is a mistake in the program.
 		panic(err)
 	}
@@ -111,5 +122,5 @@ func Write(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	// A failed write means that the client has gone; there is nobody to tell.
-	_, _ = w.Write(append(body, '\n'))
+	_, _ = w.Write(body.Bytes())
 }

@@ -128,3 +128,12 @@ func TestClientHasGone(t *testing.T) {
 		}
 	}
 }
+
+// TestWritePlain: paths hold characters that encoding/json escapes for HTML pages.
+func TestWritePlain(t *testing.T) {
+	w := httptest.NewRecorder()
+	api.Write(w, http.StatusOK, map[string]string{"path": "/a&b/<c>"})
+	if got, want := w.Body.String(), `{"path":"/a&b/<c>"}`+"\n"; got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+}

@@ -60,8 +60,6 @@ func (s *Store) checkpoint() error {
 		s.metrics.checkpointSeconds.Observe(time.Since(started).Seconds())
 	}
 
-	s.logTurn.Lock()
-	defer s.logTurn.Unlock()
 	if err := s.log.DropThrough(through); err != nil {
 		return fmt.Errorf("cutting the log at position %d: %w", through, err)
 	}

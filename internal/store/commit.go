@@ -145,9 +145,7 @@ func (s *Store) append(group []*pending) []*pending {
 		records[i] = p.record
 	}
 	started := time.Now()
-	s.logTurn.Lock()
 	last, err := s.log.Append(records...)
-	s.logTurn.Unlock()
 	s.metrics.appendSeconds.Observe(time.Since(started).Seconds())
 	if err != nil {
 		err = fmt.Errorf("appending to the log: %w", err)

@@ -52,8 +52,6 @@ type Store struct {
 	// writing is held by the writer from before an append until its group is
 	// acknowledged, and by a deletion, which keeps the writer out.
 	writing sync.Mutex
-	// logTurn is held for each call of the log.
-	logTurn sync.Mutex
 	log     *commitlog.Log
 
 	// checkpointTurn is held while a checkpoint is written.
