@@ -1,10 +1,10 @@
 // Command load measures a footfall binary on the made-up workload: page views a
-// second over HTTP, lines a second of an import, and the time of an export. It
-// starts the binary on a data directory of its own and checks what it answers
-// against the truth.
+// second over HTTP, at once and sustained, lines a second of an import, the time
+// of an export, memory and disk. It starts the binary on a data directory of its
+// own and checks what it answers against the truth. Its output is for benchstat.
 //
-// The client runs on the same machine and takes its share of it; batches are
-// rendered before the clock starts.
+// The client runs on the same machine and takes its share of it. It is as lean as
+// package client makes it, and requests are rendered before the clock starts.
 package main
 
 import (
@@ -16,15 +16,20 @@ import (
 	"path/filepath"
 	"time"
 
+	"footfall/bench/report"
+	"footfall/bench/service"
 	"footfall/bench/workload"
 	"footfall/sketch"
 )
 
 type options struct {
 	binary      string
+	serveFlags  service.Flags
+	runs        int
 	events      int
 	batch       int
 	connections int
+	sustain     time.Duration
 	lines       int
 	exports     int
 }
@@ -32,11 +37,14 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "footfall", "bin/footfall", "binary to measure")
+	flag.Var(&o.serveFlags, "serve-flag", "flag for footfall serve, such as -serve-flag=--max-body-bytes=1048576; may be repeated")
+	flag.IntVar(&o.runs, "runs", 1, "runs, each on a server and a data directory of its own")
 	flag.IntVar(&o.events, "events", 2_000_000, "page views to post")
 	flag.IntVar(&o.batch, "batch", 1000, "page views in a request")
 	flag.IntVar(&o.connections, "connections", 8, "connections that post")
-	flag.IntVar(&o.lines, "lines", 1_000_000, "lines to import")
-	flag.IntVar(&o.exports, "exports", 30, "exports of each range")
+	flag.DurationVar(&o.sustain, "sustain", 0, "instead of all else, repeat the page views on later days for so long")
+	flag.IntVar(&o.lines, "lines", 1_000_000, "lines to import; 0 leaves the import out")
+	flag.IntVar(&o.exports, "exports", 30, "exports of each range; 0 leaves exports and their check against the truth out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,59 +55,69 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	config := workload.EventsConfig{Seed: 1, From: sketch.FirstDay + 9000, Events: o.events}
+	if o.sustain > 0 {
+		config.From = sketch.FirstDay // There are more days after it.
+	}
+	events, err := workload.NewEvents(config)
+	if err != nil {
+		return err
+	}
+	if err := report.Begin(os.Stdout, "footfall-flags: "+o.serveFlags.String()); err != nil {
+		return err
+	}
+	measurements := []func(context.Context, options, *service.Server, *workload.Events) error{measureEvents, measureExports}
+	if o.sustain > 0 {
+		measurements = measurements[:0]
+		measurements = append(measurements, measureSustained)
+	}
+	for range o.runs {
+		if err := onServer(ctx, o, "events", func(s *service.Server, _ string) error {
+			for _, measure := range measurements {
+				if err := measure(ctx, o, s, events); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if o.lines == 0 || o.sustain > 0 {
+			continue
+		}
+		if err := onServer(ctx, o, "import", func(s *service.Server, dir string) error { return measureImport(ctx, o, s, dir) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onServer starts a server, measures what is named, stops it cleanly and tells what it leaves
+// on disk. measure is also given a directory for files of its own.
+func onServer(ctx context.Context, o options, what string, measure func(s *service.Server, dir string) error) error {
 	dir, err := os.MkdirTemp("", "footfall-load-")
 	if err != nil {
 		return fmt.Errorf("making a data directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // It is the system's temporary directory.
-	s, err := startServer(ctx, o.binary, filepath.Join(dir, "data"))
+	data := filepath.Join(dir, "data")
+	s, err := service.Start(ctx, service.Options{Binary: o.binary, Data: data, Flags: o.serveFlags, Log: os.Stderr})
 	if err != nil {
 		return err
 	}
-	if err := measure(ctx, o, s, dir); err != nil {
-		_ = s.stop() // The error says more.
+	if err := measure(s, dir); err != nil {
+		_ = s.Stop() // The error says more.
 		return err
 	}
-	return s.stop()
-}
-
-func measure(ctx context.Context, o options, s *server, dir string) error {
-	events, err := workload.NewEvents(workload.EventsConfig{Seed: 1, From: sketch.FirstDay + 9000, Events: o.events})
+	started := time.Now()
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	stopped := report.Result{Name: "Stop/after=" + what, Operations: 1, Elapsed: time.Since(started)}
+	bytes, err := service.DiskBytes(data)
 	if err != nil {
 		return err
 	}
-	posting, err := postEvents(ctx, s, events, o.batch, o.connections)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("events over HTTP, %d a request, %d connections, answered after the sync: %.0f events/s (%d in %.2f s)\n",
-		o.batch, o.connections, float64(o.events)/posting.Seconds(), o.events, posting.Seconds())
-
-	truth := events.Truth()
-	for _, days := range []sketch.Day{1, 7, 30, 90} {
-		within := sketch.Range{From: truth.Days().To - days, To: truth.Days().To}
-		times, err := export(ctx, s, within, o.exports)
-		if err != nil {
-			return err
-		}
-		worst, err := compare(ctx, s, truth, within)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("export of %2d days, top 50: p50 %.1f ms, p99 %.1f ms; largest error of a total %.2f %%\n",
-			days, milliseconds(times, 50), milliseconds(times, 99), 100*worst)
-	}
-
-	importing, lines, err := importLog(ctx, s, dir, o.lines)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("import of a combined access log: %.0f lines/s (%d in %.2f s)\n", float64(lines)/importing.Seconds(), lines, importing.Seconds())
-	return nil
-}
-
-// milliseconds returns a percentile of sorted durations.
-func milliseconds(sorted []time.Duration, percentile int) float64 {
-	i := (len(sorted)*percentile + 99) / 100
-	return float64(sorted[max(i, 1)-1].Microseconds()) / 1000
+	stopped.Values = []report.Value{report.Bytes("disk", bytes)}
+	return report.Write(os.Stdout, stopped)
 }
