@@ -1,11 +1,15 @@
 package database
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -18,25 +22,37 @@ import (
 // data directory is opened again.
 var ErrFailed = errors.New("an earlier write to the database failed; restart to go on")
 
-// The memory that Badger may take: two memtables, the block cache and the index
-// cache. Values stay below the threshold, so that its value log is never used
-// and never collected: the largest is a site cell of two times 64 KiB.
+// Options says what memory the database may take. A zero field takes its default.
+type Options struct {
+	// BlockCacheBytes and IndexCacheBytes are those of Badger's caches: 32 and
+	// 16 MiB.
+	BlockCacheBytes int64
+	IndexCacheBytes int64
+	// MemTableBytes is the size of a memtable, of which memTables and one that
+	// takes writes exist: 16 MiB.
+	MemTableBytes int64
+	// Logger may be nil.
+	Logger *slog.Logger
+}
+
+// Values stay below the threshold, so that Badger's value log is never used and
+// never collected: the largest is a site cell of two times 64 KiB.
 const (
-	memTableBytes   = 16 << 20
-	memTables       = 2
-	blockCacheBytes = 32 << 20
-	indexCacheBytes = 16 << 20
-	valueThreshold  = 1 << 20
+	memTables      = 2
+	valueThreshold = 1 << 20
 )
 
 // DB is the open database. It is safe for concurrent use.
 type DB struct {
-	badger *badger.DB
+	dir     string
+	badger  *badger.DB
+	version *versionFile // guarded by updating
 
 	// changing is held shared by every write and exclusively by Drop: Badger
 	// refuses writes while it drops a prefix.
 	changing sync.RWMutex
-	// updating makes Update's read, decide and write one step.
+	// updating makes Update's read, decide and write one step, and keeps writes
+	// from each other: the version of one is that of all before it.
 	updating sync.Mutex
 
 	failure struct {
@@ -46,51 +62,102 @@ type DB struct {
 }
 
 // Open opens the database in dir and creates it where it is missing. The caller
-// holds the data directory's lock. The logger may be nil.
-func Open(dir string, logger *slog.Logger) (*DB, error) {
+// holds the data directory's lock. ErrDamaged says that
+// something that was written is gone or does not check; nothing was changed then.
+// sketch.ErrDiskFull says that there is no room to work in.
+func Open(dir string, o Options) (*DB, error) {
+	o.BlockCacheBytes = cmp.Or(o.BlockCacheBytes, 32<<20)
+	o.IndexCacheBytes = cmp.Or(o.IndexCacheBytes, 16<<20)
+	o.MemTableBytes = cmp.Or(o.MemTableBytes, 16<<20)
 	opts := badger.DefaultOptions(dir).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // Updates take turns; nothing else reads what it writes.
 		WithNumVersionsToKeep(1).
 		WithCompression(options.ZSTD).
 		WithZSTDCompressionLevel(1).
-		WithChecksumVerificationMode(options.OnBlockRead). // And see verify.
-		WithMemTableSize(memTableBytes).
+		WithChecksumVerificationMode(options.OnBlockRead). // And see check.
+		WithMemTableSize(o.MemTableBytes).
 		WithNumMemtables(memTables).
-		WithBlockCacheSize(blockCacheBytes).
-		WithIndexCacheSize(indexCacheBytes).
+		WithBlockCacheSize(o.BlockCacheBytes).
+		WithIndexCacheSize(o.IndexCacheBytes).
 		WithValueThreshold(valueThreshold).
 		WithValueLogFileSize(64 << 20).
 		WithMetricsEnabled(true).
-		WithLogger(newLogger(logger))
-	handle, err := badger.Open(opts)
+		WithLogger(newLogger(o.Logger))
+	db, err := openChecked(dir, opts)
 	if err != nil {
 		return nil, fmt.Errorf("opening the database in %s: %w", dir, err)
 	}
-	if err := verify(handle); err != nil {
-		return nil, errors.Join(fmt.Errorf("checking the database in %s: %w", dir, err), handle.Close())
-	}
-	return &DB{badger: handle}, nil
+	return db, nil
 }
 
-// verify reads every block of every table. Badger would do so while it opens
-// them (OnTableAndBlockRead), but at a damaged block its version 4.9.6 follows a
-// nil pointer (table.VerifyChecksum reads the offset of the block that it did not
-// get): there in a goroutine of its own, which ends the process, and here in ours.
-func verify(handle *badger.DB) (err error) {
+func openChecked(dir string, opts badger.Options) (_ *DB, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := checkRoom(dir, 0); err != nil {
+		return nil, err
+	}
+	if err := removeEmpty(dir); err != nil {
+		return nil, err
+	}
+	db := &DB{dir: dir}
+	if db.version, err = openVersionFile(dir); err != nil {
+		return nil, err
+	}
 	defer func() {
-		if recover() != nil {
-			err = errors.New("a block of a table is damaged")
+		if err != nil && db.version != nil {
+			err = errors.Join(err, db.version.close())
 		}
 	}()
-	return handle.VerifyChecksum()
+	if err := check(dir, opts, db.version); err != nil {
+		return nil, err
+	}
+	if db.badger, err = badger.Open(opts); err != nil {
+		return nil, err
+	}
+	if db.version == nil {
+		if db.version, err = createVersionFile(dir, db.currentVersion()); err != nil {
+			return nil, errors.Join(err, db.badger.Close())
+		}
+	}
+	return db, nil
+}
+
+// removeEmpty removes memtable logs and value logs of no bytes. Badger makes such a
+// file first and gives it its size after that; where a kill fell in between,
+// version 4.9.6 does not open again.
+func removeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if extension := filepath.Ext(entry.Name()); extension != memtableLog && extension != ".vlog" {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if info.Size() > 0 {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close waits for running writes and closes the database.
 func (db *DB) Close() error {
 	db.changing.Lock()
 	defer db.changing.Unlock()
-	if err := db.badger.Close(); err != nil {
+	if err := errors.Join(db.badger.Close(), db.version.close()); err != nil {
 		return fmt.Errorf("closing the database: %w", err)
 	}
 	return nil
@@ -109,7 +176,7 @@ func (db *DB) View(fn func(*badger.Txn) error) error {
 
 // Update calls fn with a transaction and commits what it wrote, all or nothing,
 // synced when Update returns. Updates take turns. An error of fn is returned as
-// it is, and nothing is written.
+// it is, and nothing is written. With sketch.ErrDiskFull nothing was written either.
 func (db *DB) Update(fn func(*badger.Txn) error) error {
 	db.updating.Lock()
 	defer db.updating.Unlock()
@@ -118,15 +185,43 @@ func (db *DB) Update(fn func(*badger.Txn) error) error {
 	if err := db.failed(); err != nil {
 		return err
 	}
+	if err := checkRoom(db.dir, 0); err != nil {
+		return err
+	}
+	return db.commit(fn)
+}
+
+// commit commits what fn writes and with it the newest entry of writtenCounter,
+// which nothing removes: so the highest version among all entries is that of the
+// last commit, whatever is dropped or compacted later. Then it keeps the version.
+// The caller holds both locks.
+func (db *DB) commit(fn func(*badger.Txn) error) error {
 	txn := db.badger.NewTransaction(true)
 	defer txn.Discard()
 	if err := fn(txn); err != nil {
 		return err
 	}
+	if err := SetCounter(txn, writtenCounter, txn.ReadTs()+1); err != nil {
+		return err
+	}
 	if err := txn.Commit(); err != nil {
 		return db.fail(fmt.Errorf("committing to the database: %w", err))
 	}
+	if err := db.version.set(db.currentVersion()); err != nil {
+		return db.fail(fmt.Errorf("committing to the database: %w", err))
+	}
 	return nil
+}
+
+// writtenCounter is written with every commit.
+const writtenCounter = "written"
+
+// currentVersion returns the version of the last write. It waits for those that
+// run.
+func (db *DB) currentVersion() uint64 {
+	txn := db.badger.NewTransaction(false)
+	defer txn.Discard()
+	return txn.ReadTs()
 }
 
 // Entry is a key and the value to put under it.
@@ -137,8 +232,11 @@ type Entry struct {
 
 // Write puts many entries, synced when Write returns. It is not atomic: after a
 // crash or an error any part of them may be there. An error among the entries
-// ends it. Keys and values must not be changed until Write has returned.
+// ends it, and so does sketch.ErrDiskFull. Keys and values must not be changed until Write
+// has returned.
 func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
+	db.updating.Lock()
+	defer db.updating.Unlock()
 	db.changing.RLock()
 	defer db.changing.RUnlock()
 	if err := db.failed(); err != nil {
@@ -146,9 +244,16 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
 	}
 	batch := db.badger.NewWriteBatch()
 	defer batch.Cancel()
+	unchecked := roomEvery
 	for entry, err := range entries {
 		if err != nil {
 			return err
+		}
+		if unchecked += len(entry.Key) + len(entry.Value); unchecked >= roomEvery {
+			if err := checkRoom(db.dir, 0); err != nil {
+				return err
+			}
+			unchecked = 0
 		}
 		if err := batch.Set(entry.Key, entry.Value); err != nil {
 			return db.fail(fmt.Errorf("writing key %q: %w", entry.Key, err))
@@ -157,16 +262,28 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
 	if err := batch.Flush(); err != nil {
 		return db.fail(fmt.Errorf("writing to the database: %w", err))
 	}
-	return nil
+	return db.commit(func(*badger.Txn) error { return nil })
 }
+
+// roomEvery is after how many bytes a Write looks again whether there is room.
+const roomEvery = 1 << 20
 
 // Drop removes every key that begins with one of the prefixes, from memory and
 // from the tables on disk. A deletion in a transaction leaves the values in the
 // tables until a compaction that may never come. Writes wait for it.
 func (db *DB) Drop(prefixes ...[]byte) error {
+	db.updating.Lock()
+	defer db.updating.Unlock()
 	db.changing.Lock()
 	defer db.changing.Unlock()
 	if err := db.failed(); err != nil {
+		return err
+	}
+	if err := checkRoom(db.dir, 0); err != nil {
+		return err
+	}
+	// What is dropped may hold the highest version.
+	if err := db.commit(func(*badger.Txn) error { return nil }); err != nil {
 		return err
 	}
 	if err := db.badger.DropPrefix(prefixes...); err != nil {

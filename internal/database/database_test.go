@@ -24,7 +24,7 @@ var errRefused = errors.New("refused")
 // An update is there whole or not at all, also once the database was opened again.
 func TestUpdateIsAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSnapshot(t *testing.T) {
 // after the database was opened again.
 func TestWriteOfManyTransactions(t *testing.T) {
 	dir := t.TempDir()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestWriteOfAnError(t *testing.T) {
 // until the database is opened again.
 func TestFailedWriteLatches(t *testing.T) {
 	dir := t.TempDir()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestFailedWriteLatches(t *testing.T) {
 // nothing else, and waits for writes as they wait for it.
 func TestDrop(t *testing.T) {
 	dir := t.TempDir()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func wantCorrupted(t *testing.T, name string, err error, key []byte) {
 // wherever the damage is: not a panic, and not a database without what was there.
 func TestDamagedTable(t *testing.T) {
 	dir := t.TempDir()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +382,7 @@ func TestDamagedTable(t *testing.T) {
 		if err := os.WriteFile(tables[0], damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if db, err := database.Open(dir, nil); err == nil {
+		if db, err := database.Open(dir, database.Options{}); err == nil {
 			t.Errorf("byte %d of %d: it opens", at, len(whole))
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
@@ -400,7 +400,7 @@ func TestDamagedTable(t *testing.T) {
 func TestOpenRefusesASecond(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
-	if db, err := database.Open(dir, nil); err == nil {
+	if db, err := database.Open(dir, database.Options{}); err == nil {
 		t.Error("a directory that is open opens again")
 		_ = db.Close() // Another error already stands.
 	}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // open opens a database in dir, which is closed when the test ends.
 func open(t *testing.T, dir string) *database.DB {
 	t.Helper()
-	db, err := database.Open(dir, nil)
+	db, err := database.Open(dir, database.Options{})
 	if err != nil {
 		t.Fatalf("opening: %v", err)
 	}
@@ -35,7 +35,7 @@ func open(t *testing.T, dir string) *database.DB {
 	return db
 }
 
-// contents returns everything that the database holds.
+// contents returns everything that was put into the database.
 func contents(t *testing.T, db *database.DB) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -49,6 +49,8 @@ func contents(t *testing.T, db *database.DB) map[string]string {
 			}
 			all[string(cursor.Item().Key())] = string(value)
 		}
+		// What the database writes by itself.
+		delete(all, string(database.CounterKey("written")))
 		return nil
 	})
 	if err != nil {

@@ -16,7 +16,9 @@ import (
 //	'p' project ID, 0                                        -> KindProject
 //	'v' project number, 'c', day, path                       -> sketch.KindCell
 //	'v' project number, 's', day                             -> sketch.KindCell (site)
+//	'v' project number, 'i', SHA-256 of an idempotency key   -> KindReceipt
 //	'v' project number, 'm', length and SHA-256 of a source  -> KindSource
+//	'v' project number, 'p', path                            -> KindPath
 //
 // Numbers are big endian, so keys sort as numbers do: project numbers take 8
 // bytes, days 4, lengths 2. What page views made of a project stands under one
@@ -28,9 +30,11 @@ const (
 	prefixProject = 'p'
 	prefixVisits  = 'v'
 
-	visitsCell   = 'c'
-	visitsSite   = 's'
-	visitsSource = 'm'
+	visitsCell    = 'c'
+	visitsReceipt = 'i'
+	visitsSource  = 'm'
+	visitsPath    = 'p'
+	visitsSite    = 's'
 )
 
 // The kinds of the values that are not cells, see sketch.Kind.
@@ -39,6 +43,8 @@ const (
 	KindProject sketch.Kind = 3
 	KindKey     sketch.Kind = 4
 	KindCounter sketch.Kind = 5
+	KindPath    sketch.Kind = 6 // its payload is empty
+	KindReceipt sketch.Kind = 7
 )
 
 // APIKeyPrefix begins the keys of all API keys.
@@ -142,4 +148,31 @@ func SourceLength(key []byte) (uint16, error) {
 		return 0, fmt.Errorf("key %q names no source", key)
 	}
 	return binary.BigEndian.Uint16(key[header:]), nil
+}
+
+// PathPrefix begins the keys of the paths that have a row of their own on any day
+// of a project.
+func PathPrefix(project sketch.ProjectNumber) []byte {
+	return append(VisitsPrefix(project), visitsPath)
+}
+
+// PathKey is the key of a path that has a row of its own.
+func PathKey(project sketch.ProjectNumber, path string) []byte {
+	return append(PathPrefix(project), path...)
+}
+
+// SplitPathKey returns the path in its key, and points into it.
+func SplitPathKey(key []byte) []byte {
+	const header = 1 + 8 + 1
+	return key[header:]
+}
+
+// ReceiptPrefix begins the keys of a project's receipts.
+func ReceiptPrefix(project sketch.ProjectNumber) []byte {
+	return append(VisitsPrefix(project), visitsReceipt)
+}
+
+// ReceiptKey is the key of the receipt under the SHA-256 of an idempotency key.
+func ReceiptKey(project sketch.ProjectNumber, key [32]byte) []byte {
+	return append(ReceiptPrefix(project), key[:]...)
 }
