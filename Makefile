@@ -9,12 +9,15 @@ GOLANGCI_LINT  = $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION = v2.15.0
 CRAWLERS_VERSION = 1.60.0
 FUZZTIME      ?= 50000x
+BENCH_RUNS    ?= 10
+SOAK_DURATION ?= 30m
+SOAK_RATE     ?= 800000
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(COMMIT)
 
-.PHONY: all build demo test lint fuzz bench crawlers strace clean
+.PHONY: all build demo test lint fuzz bench bench-peers soak crawlers strace redis clean
 
 all: build
 
@@ -42,9 +45,20 @@ fuzz:
 	  done || exit 1; \
 	done
 
-# First throughput figures; bench/README.md says what they mean.
+# Footfall alone; bench/README.md says what the figures mean.
 bench: build
 	go run ./bench/load -footfall bin/footfall
+
+# Footfall beside other systems. Both this and the drawing of the soak are a Go
+# module of their own, which needs cgo.
+bench-peers: build redis
+	cd bench/peers && go run . -footfall ../../bin/footfall -runs $(BENCH_RUNS) -out ../results/peers.txt
+	cd bench/peers && go tool benchstat -col /peer ../results/peers.txt
+
+soak: build
+	go run ./bench/soak -footfall bin/footfall -duration $(SOAK_DURATION) -rate $(SOAK_RATE) -out bench/results/soak.csv
+	cd bench/peers && go run ./plot -in ../results/soak.csv -out ../results/soak.png \
+	  -title "footfall serve, $(SOAK_RATE) page views a second for $(SOAK_DURATION)"
 
 # Derives the embedded table of crawlers from the npm package, which npm fetches.
 crawlers:
@@ -58,6 +72,12 @@ strace:
 	@command -v strace >/dev/null || { \
 	  sudo=$$( [ "$$(id -u)" = 0 ] || echo sudo ); \
 	  $$sudo apt-get update -q && $$sudo apt-get install -q -y --no-install-recommends strace; }
+
+# On a system with services, Debian's package also starts one, which is not used.
+redis:
+	@command -v redis-server >/dev/null || { \
+	  sudo=$$( [ "$$(id -u)" = 0 ] || echo sudo ); \
+	  $$sudo apt-get update -q && $$sudo apt-get install -q -y --no-install-recommends redis-server; }
 
 $(GOLANGCI_LINT):
 	mkdir -p $(TOOLS)

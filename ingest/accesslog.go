@@ -100,7 +100,6 @@ func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chu
 		traffic:   chunk.Traffic,
 		trusted:   chunk.Trusted,
 		report:    &report,
-		visits:    make([]sketch.Visit, 0, mostVisits(chunk.Data, minEventBytes)),
 	}
 	rest := chunk.Data
 	if chunk.Inside {
@@ -126,9 +125,12 @@ func (p *Pipeline) Import(ctx context.Context, project access.Project, chunk Chu
 	if len(taken) == 0 {
 		return report, nil
 	}
-	if err := p.commit(ctx, project.Number, l.visits, report.Mark); err != nil {
+	batch := in.validator.batch(project.Number)
+	batch.Mark = report.Mark
+	if err := p.store.Commit(ctx, batch); err != nil {
 		return Report{}, err
 	}
+	p.metrics.accept(in.validator.views)
 	p.metrics.bytes.Add(float64(len(taken)))
 	p.metrics.logLines.Add(float64(report.Lines))
 	p.metrics.logFaults.Add(float64(report.Malformed))
@@ -151,7 +153,6 @@ type lineReader struct {
 	report    *Report
 	parser    accesslog.Parser
 	decoder   *decoder // of events; made for the first one
-	visits    []sketch.Visit
 }
 
 // whole reports whether a line that has no end is not cut off. Where proxies are
@@ -170,31 +171,27 @@ func (l *lineReader) take(line []byte) {
 		return // A comment, or what a server writes beside its requests.
 	}
 	l.report.Lines++
-	var visit sketch.Visit
+	var traffic sketch.Traffic
 	var reason string
 	switch {
 	case err == nil:
-		visit, reason = l.visit(&entry)
+		traffic, reason = l.request(&entry)
 	case isEvent(line):
-		visit, reason, err = l.event(line)
+		traffic, reason, err = l.event(line)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		l.report.Malformed++
 		if len(l.report.MalformedLines) < maxMalformedLines {
 			l.report.MalformedLines = append(l.report.MalformedLines, l.report.Mark.Lines)
 		}
-		return
-	}
-	switch {
 	case reason != "":
 		l.report.ignore(reason, 1)
-		return
-	case visit.Traffic == sketch.AI:
+	case traffic == sketch.AI:
 		l.report.AI++
 	default:
 		l.report.Human++
 	}
-	l.visits = append(l.visits, visit)
 }
 
 // isEvent tells the lines of exported events (envelope.go) from those of logs.
@@ -202,59 +199,64 @@ func isEvent(line []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(line, space), []byte("{")) && bytes.Contains(line, []byte(`"eventType"`))
 }
 
-// event makes a visit of a line that is an event, or gives the reason to ignore
-// it, or an error for one that breaks a rule.
-func (l *lineReader) event(line []byte) (visit sketch.Visit, reason string, err error) {
+// event takes a line that is an event, or gives the reason to ignore it, or an
+// error for one that breaks a rule.
+func (l *lineReader) event(line []byte) (traffic sketch.Traffic, reason string, err error) {
 	if l.decoder == nil {
-		l.decoder = newDecoder()
+		l.decoder = newDecoder(l.validator.pipeline.maxLine)
 	}
 	e, err := l.decoder.object(bytes.Trim(line, space))
 	if err != nil {
-		return visit, "", err
+		return 0, "", err
 	}
-	visit, counted, err := l.validator.visit(e)
+	traffic, counted, err := l.validator.event(e)
 	if err == nil && !counted {
 		reason = IgnoredNotViewOrCrawler
 	}
-	return visit, reason, err
+	return traffic, reason, err
 }
 
-// visit makes a visit of a line, or gives the reason to ignore it.
-func (l *lineReader) visit(entry *accesslog.Entry) (visit sketch.Visit, reason string) {
+// request takes the line of a request, or gives the reason to ignore it.
+func (l *lineReader) request(entry *accesslog.Entry) (traffic sketch.Traffic, reason string) {
 	if !accesslog.IsView(entry.Method, entry.Status) {
-		return visit, IgnoredNotView
+		return 0, IgnoredNotView
 	}
-	var err error
-	if visit.Path, err = l.validator.path(entry.Target); err != nil {
-		return visit, IgnoredPath
+	path, err := l.validator.paths.normalise(entry.Target)
+	if err != nil {
+		return 0, IgnoredPath
 	}
-	if !accesslog.IsPage(visit.Path) {
-		return visit, IgnoredNotPage
+	if !accesslog.IsPage(path) {
+		return 0, IgnoredNotPage
 	}
-	if visit.Day, err = l.validator.dayOf(time.Unix(entry.Time, 0)); err != nil {
-		return visit, IgnoredTime
+	day, err := l.validator.dayOf(time.Unix(entry.Time, 0))
+	if err != nil {
+		return 0, IgnoredTime
 	}
 	switch {
 	case entry.HasUserAgent && (len(entry.UserAgent) == 0 || string(entry.UserAgent) == "-"):
-		return visit, IgnoredNoUserAgent
+		return 0, IgnoredNoUserAgent
 	case entry.HasUserAgent:
-		traffic, counted := l.validator.pipeline.classify(string(entry.UserAgent))
-		if !counted {
-			return visit, IgnoredCrawler
+		counted := false
+		if traffic, counted = l.validator.pipeline.classify(string(entry.UserAgent)); !counted {
+			return 0, IgnoredCrawler
 		}
-		visit.Traffic = traffic
 	case l.traffic == nil:
-		return visit, IgnoredNoFormatUserAgent
+		return 0, IgnoredNoFormatUserAgent
 	default:
-		visit.Traffic = *l.traffic
+		traffic = *l.traffic
 	}
-	if addr, err := netip.ParseAddr(string(entry.Host)); err == nil {
-		if entry.ForwardedFor != nil {
-			addr = l.trusted.Client(addr, entry.ForwardedFor)
-		}
-		visit.Visitor = l.validator.hasher.address(addr, entry.UserAgent)
-	} else {
-		visit.Visitor = l.validator.hasher.host(entry.Host, entry.UserAgent)
+	l.validator.add(path, l.visitor(entry), day, traffic)
+	return traffic, ""
+}
+
+// visitor hashes the client of a request.
+func (l *lineReader) visitor(entry *accesslog.Entry) sketch.Hash {
+	addr, err := netip.ParseAddr(string(entry.Host))
+	if err != nil {
+		return l.validator.hasher.host(entry.Host, entry.UserAgent)
 	}
-	return visit, ""
+	if entry.ForwardedFor != nil {
+		addr = l.trusted.Client(addr, entry.ForwardedFor)
+	}
+	return l.validator.hasher.address(addr, entry.UserAgent)
 }

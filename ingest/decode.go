@@ -28,45 +28,11 @@ func (e *syntaxError) Unwrap() error { return e.cause }
 // space is what JSON takes for white space (RFC 8259 section 2).
 const space = " \t\r\n"
 
-// decodeEvents calls take for each event of a body, in order, with its index
-// from 0. The event is valid until take returns. An event that does not decode
-// comes with the reason instead.
-//
-// A body that begins with [ is an array, unless it was sent as lines. Where it is
-// no JSON from some place on, no event of it is to be kept: that is a
-// *syntaxError, and what take was given before is void. Any other body is
-// one JSON object, or newline-delimited JSON, of which each line is judged by
-// itself and blank ones do not count.
-func decodeEvents(body []byte, lines bool, take func(index int, e *event, err error)) error {
-	first := bytes.TrimLeft(body, space)
-	if len(first) == 0 {
-		return errNoEvents
-	}
-	d := newDecoder()
-	if first[0] == '[' && !lines {
-		return d.array(body, take)
-	}
-	if !lines && d.single(body) {
-		e, err := d.object(body)
-		take(0, e, err)
-		return nil
-	}
-	index := 0
-	for len(body) > 0 {
-		var line []byte
-		line, body, _ = bytes.Cut(body, []byte("\n"))
-		if line = bytes.Trim(line, space); len(line) == 0 {
-			continue
-		}
-		e, err := d.object(line)
-		take(index, e, err)
-		index++
-	}
-	return nil
-}
-
-// decoder takes events off JSON. What it returns is valid until its next call.
+// decoder takes events off JSON. What it returns is valid until its next call,
+// and for as long as the text that it was given does not change. It is not safe
+// for concurrent use.
 type decoder struct {
+	maxLine int
 	json    *jsontext.Decoder
 	input   bytes.Buffer
 	scratch []byte
@@ -79,8 +45,73 @@ type decoder struct {
 	payload *decoder
 }
 
-func newDecoder() *decoder {
-	return &decoder{json: jsontext.NewDecoder(bytes.NewReader(nil)), place: (*event).field}
+// newDecoder returns a decoder of events that have at most maxLine bytes where they
+// stand in lines.
+func newDecoder(maxLine int) *decoder {
+	return &decoder{maxLine: maxLine, json: jsontext.NewDecoder(bytes.NewReader(nil)), place: (*event).field}
+}
+
+// events calls take for each event of a body, in order, with its index from 0.
+// The event is valid until take returns. An event that does not decode comes with
+// the reason instead. The decoder holds nothing of the body afterwards.
+//
+// A body that begins with [ is an array, unless it was sent as lines. Where it is
+// no JSON from some place on, no event of it is to be kept: that is a
+// *syntaxError, and what take was given before is void. Any other body is
+// one JSON object, or newline-delimited JSON, of which each line is judged by
+// itself and blank ones do not count.
+func (d *decoder) events(body []byte, lines bool, take func(index int, e *event, err error)) error {
+	defer d.release()
+	rest := body[skipSpace(body, 0):]
+	if len(rest) == 0 {
+		return errNoEvents
+	}
+	if rest[0] == '[' && !lines {
+		return d.array(body, take)
+	}
+	for index := 0; len(rest) > 0; index++ {
+		length := d.plainLine(rest)
+		switch {
+		case length > d.maxLine:
+			take(index, nil, d.tooLong())
+		case length > 0:
+			e, err := d.opened()
+			take(index, e, err)
+		default:
+			if index == 0 && !lines && d.single(rest, take) {
+				return nil
+			}
+			line, _, _ := bytes.Cut(rest, []byte("\n"))
+			length = len(line)
+			if length > d.maxLine {
+				take(index, nil, d.tooLong())
+				break
+			}
+			e, err := d.judge(bytes.TrimRight(line, space))
+			take(index, e, err)
+		}
+		rest = rest[skipSpace(rest, length):]
+	}
+	return nil
+}
+
+func (d *decoder) tooLong() error {
+	return fmt.Errorf("a line must have at most %d bytes", d.maxLine)
+}
+
+// release lets go of the text, and of memory that only a long one took.
+func (d *decoder) release() {
+	const maxKeptScratch = 64 << 10
+	d.event = event{}
+	if d.input.Cap() > 0 {
+		d.reset(nil)
+	}
+	if cap(d.scratch) > maxKeptScratch {
+		d.scratch = nil
+	}
+	if d.payload != nil {
+		d.payload.release()
+	}
 }
 
 func (d *decoder) reset(text []byte) {
@@ -96,17 +127,24 @@ func (d *decoder) rest(text []byte) []byte {
 	return bytes.Trim(text[d.json.InputOffset():], space)
 }
 
-// single reports whether text is one JSON object and nothing else, however many
-// lines it takes. The first line of newline-delimited JSON ends the look.
-func (d *decoder) single(text []byte) bool {
+// single gives take the event that text is, however many lines it takes, if text
+// is one value and nothing else. Else it reports false: the first line of
+// newline-delimited JSON ends the look.
+func (d *decoder) single(text []byte, take func(int, *event, error)) bool {
 	d.reset(text)
-	if err := d.json.SkipValue(); err != nil {
+	e, err := d.next()
+	if _, broken := errors.AsType[*syntaxError](err); broken || len(d.rest(text)) > 0 {
 		return false
 	}
-	return len(d.rest(text)) == 0
+	take(0, e, err)
+	return true
 }
 
 func (d *decoder) array(text []byte, take func(int, *event, error)) error {
+	index, done := d.plainElements(text, take)
+	if done {
+		return nil
+	}
 	d.reset(text)
 	fail := func(err error) error {
 		return fmt.Errorf("the body is not a JSON array of events: %w", d.syntax(err))
@@ -114,7 +152,11 @@ func (d *decoder) array(text []byte, take func(int, *event, error)) error {
 	if _, err := d.json.ReadToken(); err != nil {
 		return fail(err)
 	}
-	index := 0
+	for range index {
+		if err := d.json.SkipValue(); err != nil {
+			return fail(err)
+		}
+	}
 	for ; d.json.PeekKind() != ']'; index++ {
 		e, err := d.next()
 		if _, broken := errors.AsType[*syntaxError](err); broken {
@@ -136,6 +178,14 @@ func (d *decoder) array(text []byte, take func(int, *event, error)) error {
 
 // object decodes a text that is one event.
 func (d *decoder) object(text []byte) (*event, error) {
+	if d.plainLine(text) == len(text) && len(text) > 0 {
+		return d.opened()
+	}
+	return d.judge(text)
+}
+
+// judge is object without a look for what is plain.
+func (d *decoder) judge(text []byte) (*event, error) {
 	d.reset(text)
 	e, err := d.next()
 	if err != nil {
@@ -150,35 +200,45 @@ func (d *decoder) object(text []byte) (*event, error) {
 // next decodes the next value as an event. An error that is no *syntaxError
 // leaves the decoder behind that value.
 func (d *decoder) next() (*event, error) {
+	if err := d.read(); err != nil {
+		return nil, err
+	}
+	return d.opened()
+}
+
+// opened returns the event that was read: what is in it, if it is an envelope.
+func (d *decoder) opened() (*event, error) {
+	if d.event.eventType != nil {
+		return d.open(&d.event)
+	}
+	return &d.event, nil
+}
+
+// read decodes the next value into the event, without a look into envelopes.
+func (d *decoder) read() error {
 	d.event, d.scratch, d.given = event{}, d.scratch[:0], d.given[:0]
 	if kind := d.json.PeekKind(); kind != '{' {
 		if err := d.json.SkipValue(); err != nil {
-			return nil, d.syntax(err)
+			return d.syntax(err)
 		}
-		return nil, fmt.Errorf("an event is a JSON object, not %s", kindName(kind))
+		return fmt.Errorf("an event is a JSON object, not %s", kindName(kind))
 	}
 	if _, err := d.json.ReadToken(); err != nil {
-		return nil, d.syntax(err)
+		return d.syntax(err)
 	}
 	var wrong error
 	for d.json.PeekKind() != '}' {
 		if err := d.field(); err != nil {
 			if _, broken := errors.AsType[*syntaxError](err); broken {
-				return nil, err
+				return err
 			}
 			wrong = cmp.Or(wrong, err)
 		}
 	}
 	if _, err := d.json.ReadToken(); err != nil {
-		return nil, d.syntax(err)
+		return d.syntax(err)
 	}
-	switch {
-	case wrong != nil:
-		return nil, wrong
-	case d.event.eventType != nil:
-		return d.open(&d.event)
-	}
-	return &d.event, nil
+	return wrong
 }
 
 // field decodes the next name and value into the event.

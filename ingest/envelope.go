@@ -46,7 +46,7 @@ func (d *decoder) open(envelope *event) (*event, error) {
 		return nil, errPayloadMissing
 	}
 	if d.payload == nil {
-		d.payload = newDecoder()
+		d.payload = newDecoder(d.maxLine)
 		d.payload.place = (*event).payloadField
 	}
 	e, err := d.payload.object(envelope.payload)

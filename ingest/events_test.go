@@ -400,16 +400,20 @@ func TestRequestsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// sharedBatches is a Committer for requests at the same time.
+// sharedBatches is a Store for requests at the same time.
 type sharedBatches struct {
 	mu        sync.Mutex
 	byVisitor map[sketch.Hash][]string // paths
 }
 
+func (b *sharedBatches) FindReceipt(context.Context, sketch.ProjectNumber, [32]byte) (sketch.Receipt, bool, error) {
+	return sketch.Receipt{}, false, nil
+}
+
 func (b *sharedBatches) Commit(_ context.Context, batch sketch.Batch) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, visit := range batch.Visits {
+	for visit := range batch.Views() {
 		b.byVisitor[visit.Visitor] = append(b.byVisitor[visit.Visitor], visit.Path)
 	}
 	return nil

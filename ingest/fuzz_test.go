@@ -64,16 +64,24 @@ func TestPathsAreNormalOnce(t *testing.T) {
 	})
 }
 
-// told is what decodeEvents says of one event.
+// told is what a decoder says of one event.
 type told struct {
-	event  [6]string
-	reason string
+	event   [6]string
+	foreign bool
+	reason  string
 }
 
-// decodeAll collects all that is told of a body, and holds the indexes to 0, 1, 2.
+// decodeAll collects all that is told of a body.
 func decodeAll(t *testing.T, body []byte, lines bool) ([]told, error) {
+	t.Helper()
+	return tell(t, newDecoder(64<<10).events, body, lines)
+}
+
+// tell collects all that is told of a body, and holds the indexes to 0, 1, 2.
+func tell(t testing.TB, decode func([]byte, bool, func(int, *event, error)) error, body []byte, lines bool) ([]told, error) {
+	t.Helper()
 	var all []told
-	err := decodeEvents(body, lines, func(index int, e *event, err error) {
+	err := decode(body, lines, func(index int, e *event, err error) {
 		if index != len(all) {
 			t.Fatalf("index %d, want %d", index, len(all))
 		}
@@ -81,7 +89,7 @@ func decodeAll(t *testing.T, body []byte, lines bool) ([]told, error) {
 			all = append(all, told{reason: err.Error()})
 			return
 		}
-		var one told
+		one := told{foreign: e.foreign}
 		for i, field := range [][]byte{e.path, e.visitorID, e.ip, e.userAgent, e.traffic, e.timestamp} {
 			if field != nil {
 				one.event[i] = "=" + string(field)
@@ -89,6 +97,7 @@ func decodeAll(t *testing.T, body []byte, lines bool) ([]told, error) {
 			if !utf8.Valid(field) {
 				t.Fatalf("field %d is %q", i, field)
 			}
+			_ = append(field, 0xff) // It must not reach the body.
 		}
 		all = append(all, one)
 	})

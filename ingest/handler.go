@@ -1,13 +1,11 @@
 package ingest
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 
 	"footfall/internal/access"
 	"footfall/internal/api"
-	"footfall/sketch"
 )
 
 // maxErrors bounds the errors that an answer lists; its counts are not bounded.
@@ -45,21 +43,56 @@ func (p *Pipeline) events(w http.ResponseWriter, r *http.Request, project access
 	if err != nil {
 		return err
 	}
-	in := p.takeReader(project.Secret)
-	defer p.giveBack(in)
-	if err := p.readBody(w, r, &in.body); err != nil {
+	body, err := p.readBody(r, project.Number)
+	if err != nil {
 		return err
 	}
-	body := in.body.Bytes()
-	p.metrics.bytes.Add(float64(len(body)))
+	defer body.free()
+	p.metrics.bytes.Add(float64(len(body.bytes)))
+	receipt, err := p.newReceipt(r.Header, body.bytes)
+	if err != nil {
+		return err
+	}
+	if receipt != nil {
+		if done, err := p.repeat(r.Context(), w, project, receipt); done || err != nil {
+			return err
+		}
+	}
 
+	in := p.takeReader(project.Secret)
+	defer p.giveBack(in)
+	result, err := in.read(body.bytes, lines)
+	if err != nil {
+		return api.BadRequest(err.Error())
+	}
+	if result.Accepted == 0 && result.Rejected > 0 {
+		p.metrics.count(result, in.validator.views)
+		api.Write(w, http.StatusBadRequest, newRefusal(result))
+		return nil
+	}
+	// The answer is written before the batch is durable, and sent after.
+	text := api.Encode(result)
+	batch := in.validator.batch(project.Number)
+	if receipt != nil {
+		receipt.Answer = text
+		batch.Receipt = receipt
+	}
+	if done, err := p.commitOnce(r.Context(), w, project, batch); done || err != nil {
+		return err
+	}
+	p.metrics.count(result, in.validator.views)
+	api.WriteJSON(w, http.StatusAccepted, text)
+	return nil
+}
+
+// read makes the batch of a body, and says what became of its events. A
+// *syntaxError, or a body without events, leaves no batch.
+func (r *reader) read(body []byte, lines bool) (answer, error) {
 	result := answer{Errors: []eventError{}}
-	visits := make([]sketch.Visit, 0, mostVisits(body, minEventBytes))
-	err = decodeEvents(body, lines, func(index int, e *event, err error) {
-		var visit sketch.Visit
+	err := r.decoder.events(body, lines, func(index int, e *event, err error) {
 		counted := false
 		if err == nil {
-			visit, counted, err = in.validator.visit(e)
+			_, counted, err = r.validator.event(e)
 		}
 		switch {
 		case err != nil:
@@ -68,35 +101,12 @@ func (p *Pipeline) events(w http.ResponseWriter, r *http.Request, project access
 				result.Errors = append(result.Errors, eventError{Index: index, Error: err.Error()})
 			}
 		case counted:
-			visits = append(visits, visit)
+			result.Accepted++
 		default:
 			result.Ignored++
 		}
 	})
-	if err != nil {
-		return api.BadRequest(err.Error())
-	}
-	if err := p.commit(r.Context(), project.Number, visits, sketch.Mark{}); err != nil {
-		return err
-	}
-	result.Accepted = len(visits)
-	p.metrics.ignored.Add(float64(result.Ignored))
-	p.metrics.rejected.Add(float64(result.Rejected))
-	if result.Accepted == 0 && result.Rejected > 0 {
-		api.Write(w, http.StatusBadRequest, newRefusal(result))
-		return nil
-	}
-	api.Write(w, http.StatusAccepted, result)
-	return nil
-}
-
-// minEventBytes is the size of the shortest event that can be accepted.
-const minEventBytes = len(`{"path":"/","visitorId":"a","traffic":"ai"}`)
-
-// mostVisits returns about how many visits come of a text of lines, and never
-// more than can: line ends alone must not take memory.
-func mostVisits(text []byte, minBytes int) int {
-	return min(bytes.Count(text, []byte("\n")), len(text)/minBytes) + 1
+	return result, err
 }
 
 func newRefusal(a answer) refusal {

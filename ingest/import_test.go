@@ -386,7 +386,7 @@ func TestImportFails(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	committed := new(batches)
-	p, err := ingest.New(ingest.Options{Committer: committed, Now: func() time.Time { return noon }, Registerer: registry})
+	p, err := ingest.New(ingest.Options{Store: committed, Now: func() time.Time { return noon }, Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,6 +407,7 @@ func TestMetrics(t *testing.T) {
 		"footfall_import_lines_total":           3,
 		"footfall_import_malformed_lines_total": 1,
 		"footfall_ingest_bytes_total":           float64(len(log) + len(body) + len(event(nil))),
+		"footfall_repeated_batches_total":       0,
 	}
 	families, err := registry.Gather()
 	if err != nil {

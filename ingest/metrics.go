@@ -12,6 +12,7 @@ type metrics struct {
 	accepted  [2]prometheus.Counter // by traffic
 	ignored   prometheus.Counter
 	rejected  prometheus.Counter
+	repeated  prometheus.Counter
 	bytes     prometheus.Counter
 	logLines  prometheus.Counter
 	logFaults prometheus.Counter
@@ -35,21 +36,22 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		},
 		ignored:   events.WithLabelValues("ignored", ""),
 		rejected:  events.WithLabelValues("rejected", ""),
+		repeated:  counter("footfall_repeated_batches_total", "Batches that were sent again with their idempotency key, and counted once."),
 		bytes:     counter("footfall_ingest_bytes_total", "Bytes of request bodies and access logs that were read."),
 		logLines:  counter("footfall_import_lines_total", "Lines of access logs that were read."),
 		logFaults: counter("footfall_import_malformed_lines_total", "Lines of access logs that are in no known format."),
 	}
 }
 
-func (m *metrics) accept(visits []sketch.Visit) {
-	var human, ai float64
-	for i := range visits {
-		if visits[i].Traffic == sketch.AI {
-			ai++
-		} else {
-			human++
-		}
-	}
-	m.accepted[sketch.Human].Add(human)
-	m.accepted[sketch.AI].Add(ai)
+// count counts what became of the events of a request.
+func (m *metrics) count(result answer, views [2]int) {
+	m.accept(views)
+	m.ignored.Add(float64(result.Ignored))
+	m.rejected.Add(float64(result.Rejected))
+}
+
+// accept counts page views, by traffic.
+func (m *metrics) accept(views [2]int) {
+	m.accepted[sketch.Human].Add(float64(views[sketch.Human]))
+	m.accepted[sketch.AI].Add(float64(views[sketch.AI]))
 }

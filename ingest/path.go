@@ -85,6 +85,30 @@ func appendPath(dst, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// isNormalPath reports whether a path is its own normal form, for those that need
+// neither decoding nor escaping: nearly all that are sent.
+func isNormalPath(raw []byte) bool {
+	if len(raw) == 0 || len(raw) > MaxPathBytes || raw[0] != '/' {
+		return false
+	}
+	before := byte('/')
+	for _, c := range raw[1:] {
+		if !pathBytes[c] || c == '/' && before == '/' {
+			return false
+		}
+		before = c
+	}
+	return before != '/' || len(raw) == 1
+}
+
+// pathBytes are those that stand in a path as they are, slashes included.
+var pathBytes = func() (table [256]bool) {
+	for c := range table {
+		table[c] = c == '/' || isPathByte(byte(c))
+	}
+	return table
+}()
+
 // cutAuthority returns what follows scheme and authority of a full URL, and any
 // other text as it is.
 func cutAuthority(raw []byte) []byte {

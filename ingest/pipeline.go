@@ -1,31 +1,41 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/ingest/useragent"
+	"footfall/internal/fairshare"
 	"footfall/sketch"
 )
 
-// Committer makes batches durable. When Commit returns nil, the batch survives
-// the end of the process and of the machine. sketch.ErrOverloaded,
-// ErrSourceMoved, ErrBatchTooLarge and ErrProjectDeleted say that nothing of it
-// was kept; sketch.ErrUnavailable that nobody knows before the next start.
-type Committer interface {
+// Store makes batches durable. When Commit returns nil, the batch survives the
+// end of the process and of the machine, and may be used again.
+// sketch.ErrOverloaded, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
+// ErrBatchTooLarge and ErrProjectDeleted say that nothing of it was kept;
+// sketch.ErrUnavailable that nobody knows before the next start.
+//
+// FindReceipt returns the receipt that a batch left under the SHA-256 of its
+// idempotency key. found is false where there is none within its lifetime.
+type Store interface {
 	Commit(context.Context, sketch.Batch) error
+	FindReceipt(ctx context.Context, project sketch.ProjectNumber, key [32]byte) (receipt sketch.Receipt, found bool, err error)
 }
 
 // Options gives a pipeline what it works with.
 type Options struct {
-	Committer Committer
-	Now       func() time.Time
+	Store Store
+	Now   func() time.Time
 	// MaxBodyBytes bounds the body of a request. 0 means 16 MiB.
 	MaxBodyBytes int64
+	// MaxLineBytes bounds an event of newline-delimited JSON. 0 means 64 KiB.
+	MaxLineBytes int
+	// BodyBytes bounds the memory of all bodies that are being read. 0 means 32 MiB.
+	BodyBytes int
 	// Registerer takes the metrics. It may be nil.
 	Registerer prometheus.Registerer
 }
@@ -33,9 +43,12 @@ type Options struct {
 // Pipeline turns page views into committed batches. It is safe for concurrent
 // use.
 type Pipeline struct {
-	committer  Committer
+	store      Store
 	now        func() time.Time
 	maxBody    int64
+	maxLine    int
+	buffers    buffers
+	decoders   decoders
 	classifier *useragent.Classifier
 	metrics    *metrics
 	readers    sync.Pool // of *reader
@@ -43,28 +56,21 @@ type Pipeline struct {
 
 // reader is what reading a request takes, kept from one request to the next.
 type reader struct {
-	body      bytes.Buffer
+	decoder   *decoder
 	validator *validator
 }
-
-// maxKeptBody bounds the body buffer that a reader keeps: one large request must
-// not hold its memory for as long as the process runs.
-const maxKeptBody = 1 << 20
 
 func (p *Pipeline) takeReader(secret [16]byte) *reader {
 	r, ok := p.readers.Get().(*reader)
 	if !ok {
-		r = &reader{validator: newValidator(p)}
+		r = &reader{decoder: newDecoder(p.maxLine), validator: newValidator(p)}
 	}
 	r.validator.begin(secret)
 	return r
 }
 
 func (p *Pipeline) giveBack(r *reader) {
-	if r.body.Cap() > maxKeptBody {
-		r.body = bytes.Buffer{}
-	}
-	r.body.Reset()
+	r.validator.reset()
 	p.readers.Put(r)
 }
 
@@ -82,20 +88,20 @@ func New(opts Options) (*Pipeline, error) {
 	if opts.MaxBodyBytes == 0 {
 		opts.MaxBodyBytes = 16 << 20
 	}
+	if opts.MaxLineBytes == 0 {
+		opts.MaxLineBytes = 64 << 10
+	}
+	if opts.BodyBytes == 0 {
+		opts.BodyBytes = 32 << 20
+	}
 	return &Pipeline{
-		committer:  opts.Committer,
+		store:      opts.Store,
 		now:        opts.Now,
 		maxBody:    opts.MaxBodyBytes,
+		maxLine:    opts.MaxLineBytes,
+		buffers:    buffers{memory: fairshare.NewPool(opts.BodyBytes)},
+		decoders:   newDecoders(runtime.GOMAXPROCS(0)),
 		classifier: classifier,
 		metrics:    newMetrics(opts.Registerer),
 	}, nil
-}
-
-// commit makes the visits of one request durable as one batch.
-func (p *Pipeline) commit(ctx context.Context, project sketch.ProjectNumber, visits []sketch.Visit, mark sketch.Mark) error {
-	if err := p.committer.Commit(ctx, sketch.Batch{Project: project, Visits: visits, Mark: mark}); err != nil {
-		return err
-	}
-	p.metrics.accept(visits)
-	return nil
 }

@@ -31,7 +31,7 @@ type archive struct {
 
 func newArchive(t testing.TB) *archive {
 	t.Helper()
-	a := &archive{t: t, memory: store.NewMemory(), dir: t.TempDir()}
+	a := &archive{t: t, memory: store.NewMemory(nil, store.Limits{}), dir: t.TempDir()}
 	a.pipeline = newPipeline(t, a)
 	return a
 }
@@ -39,8 +39,13 @@ func newArchive(t testing.TB) *archive {
 // Commit commits to the store there is now.
 func (a *archive) Commit(ctx context.Context, b sketch.Batch) error { return a.memory.Commit(ctx, b) }
 
+// FindReceipt looks into the store there is now.
+func (a *archive) FindReceipt(ctx context.Context, project sketch.ProjectNumber, key [32]byte) (sketch.Receipt, bool, error) {
+	return a.memory.FindReceipt(ctx, project, key)
+}
+
 // clear begins anew with an empty store. A new pipeline would take longer.
-func (a *archive) clear() { a.memory = store.NewMemory() }
+func (a *archive) clear() { a.memory = store.NewMemory(nil, store.Limits{}) }
 
 func (a *archive) file(name, content string) string {
 	a.t.Helper()

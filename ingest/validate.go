@@ -25,85 +25,91 @@ const (
 	maxAhead          = 24 * time.Hour
 )
 
-// validator makes visits of events for one request at a time. It is not safe for
-// concurrent use.
+// validator makes a batch of events or lines, for one request at a time. It is not
+// safe for concurrent use.
 type validator struct {
 	pipeline *Pipeline
 	hasher   hasher
 	now      time.Time
-	// paths remembers the normal form of paths as they were sent, across
-	// requests: a page is seen many times.
-	paths   map[string]string
-	scratch []byte
+	paths    *pathTable
+	visits   []sketch.Visit
+	views    [2]int // of visits, by traffic
 }
 
-// What a validator remembers is bounded by the number of paths and by their
-// length: longer ones are normalised each time.
-const (
-	maxKnownPaths     = 4096
-	maxKnownPathBytes = 256
-)
+// maxKeptVisits bounds the visits that a validator keeps memory for.
+const maxKeptVisits = 16 << 10
 
 func newValidator(p *Pipeline) *validator {
-	return &validator{pipeline: p, paths: make(map[string]string)}
+	return &validator{pipeline: p, paths: newPathTable()}
 }
 
-// begin readies the validator for a request on a project.
+// begin readies the validator for a batch of a project.
 func (v *validator) begin(secret [16]byte) {
 	v.hasher.setKey(secret)
 	v.now = v.pipeline.now()
+	v.reset()
 }
 
-// visit applies the rules to an event. counted is false, without an error, for a
-// crawler that is neither human nor AI, and for an event that is no page view.
-func (v *validator) visit(e *event) (visit sketch.Visit, counted bool, err error) {
+// reset forgets what is in the batch.
+func (v *validator) reset() {
+	v.paths.reset()
+	if v.visits = v.visits[:0]; cap(v.visits) > maxKeptVisits {
+		v.visits = nil
+	}
+	v.views = [2]int{}
+}
+
+// batch returns what was added since begin. It is valid until the next one.
+func (v *validator) batch(project sketch.ProjectNumber) sketch.Batch {
+	return sketch.Batch{Project: project, Paths: v.paths.paths, Visits: v.visits}
+}
+
+// add adds a page view of a normalised path.
+func (v *validator) add(path []byte, visitor sketch.Hash, day sketch.Day, traffic sketch.Traffic) {
+	v.visits = append(v.visits, sketch.Visit{Path: v.paths.number(path), Visitor: visitor, Day: day, Traffic: traffic})
+	v.views[traffic]++
+}
+
+// event applies the rules to an event and adds it. counted is false, without an
+// error, for a crawler that is neither human nor AI, and for an event that is no
+// page view.
+func (v *validator) event(e *event) (traffic sketch.Traffic, counted bool, err error) {
 	if e.foreign {
-		return visit, false, nil
+		return 0, false, nil
 	}
-	if visit.Path, err = v.path(e.path); err != nil {
-		return visit, false, err
+	path, err := v.paths.normalise(e.path)
+	if err != nil {
+		return 0, false, err
 	}
-	if visit.Visitor, err = v.visitor(e); err != nil {
-		return visit, false, err
+	visitor, err := v.visitor(e)
+	if err != nil {
+		return 0, false, err
 	}
-	if visit.Day, err = v.day(e.timestamp); err != nil {
-		return visit, false, err
+	day, err := v.day(e.timestamp)
+	if err != nil {
+		return 0, false, err
 	}
+	if traffic, counted, err = v.traffic(e); counted {
+		v.add(path, visitor, day, traffic)
+	}
+	return traffic, counted, err
+}
+
+func (v *validator) traffic(e *event) (traffic sketch.Traffic, counted bool, err error) {
 	switch {
 	case e.traffic != nil:
 		switch string(e.traffic) {
 		case "human":
-			visit.Traffic = sketch.Human
+			return sketch.Human, true, nil
 		case "ai":
-			visit.Traffic = sketch.AI
-		default:
-			return visit, false, errTraffic
+			return sketch.AI, true, nil
 		}
-		return visit, true, nil
+		return 0, false, errTraffic
 	case len(e.userAgent) > 0:
-		visit.Traffic, counted = v.pipeline.classify(string(e.userAgent))
-		return visit, counted, nil
+		traffic, counted = v.pipeline.classify(string(e.userAgent))
+		return traffic, counted, nil
 	}
-	return visit, false, errTrafficMissing
-}
-
-func (v *validator) path(raw []byte) (string, error) {
-	if path, known := v.paths[string(raw)]; known {
-		return path, nil
-	}
-	normal, err := appendPath(v.scratch[:0], raw)
-	v.scratch = normal
-	if err != nil {
-		return "", err
-	}
-	path := string(normal)
-	if len(raw) <= maxKnownPathBytes {
-		if len(v.paths) == maxKnownPaths {
-			clear(v.paths)
-		}
-		v.paths[string(raw)] = path
-	}
-	return path, nil
+	return 0, false, errTrafficMissing
 }
 
 func (v *validator) visitor(e *event) (sketch.Hash, error) {
@@ -127,26 +133,11 @@ func (v *validator) day(timestamp []byte) (sketch.Day, error) {
 	if timestamp == nil {
 		return sketch.DayOf(v.now), nil
 	}
-	var t time.Time
-	if err := t.UnmarshalText(timestamp); err != nil || !isRFC3339(timestamp) {
+	seconds, nanoseconds, ok := parseTimestamp(timestamp)
+	if !ok {
 		return 0, errTimestamp
 	}
-	return v.dayOf(t)
-}
-
-// isRFC3339 refuses what package time takes beyond RFC 3339: an hour of one digit,
-// a comma before the fraction, and offsets that are no time of day
-// (go.dev/issue/54580). The rest it has checked.
-func isRFC3339(timestamp []byte) bool {
-	const clock, fraction = len("2006-01-02T15"), len("2006-01-02T15:04:05")
-	if len(timestamp) <= fraction || timestamp[clock] != ':' || timestamp[fraction] == ',' {
-		return false
-	}
-	if timestamp[len(timestamp)-1] == 'Z' {
-		return true
-	}
-	offset := string(timestamp[len(timestamp)-len("07:00"):])
-	return offset[:2] < "24" && offset[3:] < "60"
+	return v.dayOf(time.Unix(seconds, nanoseconds))
 }
 
 func (v *validator) dayOf(t time.Time) (sketch.Day, error) {

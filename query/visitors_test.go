@@ -30,20 +30,20 @@ func manyRows(n int) []sketch.Row {
 }
 
 // visit is one of a visitor on the first of January 2026, or days after.
-func visit(path string, visitor sketch.Hash, traffic sketch.Traffic, daysAfter int) sketch.Visit {
+func visit(path string, visitor sketch.Hash, traffic sketch.Traffic, daysAfter int) sketch.PageView {
 	const newYear2026 = 20454
-	return sketch.Visit{Path: path, Visitor: visitor, Traffic: traffic, Day: sketch.Day(newYear2026 + daysAfter)}
+	return sketch.PageView{Path: path, Visitor: visitor, Traffic: traffic, Day: sketch.Day(newYear2026 + daysAfter)}
 }
 
-func commit(t *testing.T, memory *store.Memory, number sketch.ProjectNumber, visits ...sketch.Visit) {
+func commit(t *testing.T, memory *store.Memory, number sketch.ProjectNumber, visits ...sketch.PageView) {
 	t.Helper()
-	if err := memory.Commit(t.Context(), sketch.Batch{Project: number, Visits: visits}); err != nil {
+	if err := memory.Commit(t.Context(), sketch.NewBatch(number, visits...)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestAnswersToTheByte(t *testing.T) {
-	memory := store.NewMemory()
+	memory := store.NewMemory(nil, store.Limits{})
 	s := newSite(t, memory)
 	const empty = `{"totals":{"human":0,"ai":0,"total":0},"visitors":[],"hasMore":false}`
 	expect := func(query, want string) {
@@ -89,7 +89,7 @@ func TestAnswersToTheByte(t *testing.T) {
 
 // Another project's visitors are in no answer.
 func TestProjectsAreApart(t *testing.T) {
-	memory := store.NewMemory()
+	memory := store.NewMemory(nil, store.Limits{})
 	s := newSite(t, memory)
 	commit(t, memory, s.project.Number+1, visit("/", 1, sketch.Human, 0))
 	if _, got := s.get(""); got != `{"totals":{"human":0,"ai":0,"total":0},"visitors":[],"hasMore":false}` {
@@ -98,7 +98,7 @@ func TestProjectsAreApart(t *testing.T) {
 }
 
 func TestWalkingThePages(t *testing.T) {
-	memory := store.NewMemory()
+	memory := store.NewMemory(nil, store.Limits{})
 	s := newSite(t, memory)
 	const paths = 137
 	for i := range paths {

@@ -7,12 +7,12 @@ type Cell struct {
 	// already holds, so views are exact across a crash.
 	Position Position
 	Views    [2]uint64 // page views, by Traffic
-	Visitors [2]*Set   // distinct visitors, by Traffic
+	Visitors [2]Set    // distinct visitors, by Traffic
 }
 
 // NewCell returns an empty cell of the given precision.
 func NewCell(p Precision) *Cell {
-	return &Cell{Visitors: [2]*Set{NewSet(p), NewSet(p)}}
+	return &Cell{Visitors: [2]Set{{precision: p}, {precision: p}}}
 }
 
 // Add counts one page view of a visitor.
@@ -26,7 +26,7 @@ func (c *Cell) Add(t Traffic, visitor Hash) {
 func (c *Cell) Merge(other *Cell) {
 	for _, t := range [...]Traffic{Human, AI} {
 		c.Views[t] += other.Views[t]
-		c.Visitors[t].Merge(other.Visitors[t])
+		c.Visitors[t].Merge(&other.Visitors[t])
 	}
 	c.Position = max(c.Position, other.Position)
 }
@@ -36,7 +36,7 @@ func (c *Cell) Clone() *Cell {
 	return &Cell{
 		Position: c.Position,
 		Views:    c.Views,
-		Visitors: [2]*Set{c.Visitors[Human].Clone(), c.Visitors[AI].Clone()},
+		Visitors: [2]Set{*c.Visitors[Human].Clone(), *c.Visitors[AI].Clone()},
 	}
 }
 
@@ -44,7 +44,7 @@ func (c *Cell) Clone() *Cell {
 // exact or an estimate by itself, so the three are brought into the bounds that
 // hold between the true numbers.
 func (c *Cell) Count() Count {
-	human, ai := c.Visitors[Human], c.Visitors[AI]
+	human, ai := &c.Visitors[Human], &c.Visitors[AI]
 	return Count{
 		Human: human.Count(),
 		AI:    ai.Count(),
@@ -54,6 +54,6 @@ func (c *Cell) Count() Count {
 
 // MemoryBytes returns about how much memory the cell occupies.
 func (c *Cell) MemoryBytes() int {
-	const header = 48
+	const header = 24 // position and views
 	return header + c.Visitors[Human].MemoryBytes() + c.Visitors[AI].MemoryBytes()
 }

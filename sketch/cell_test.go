@@ -55,7 +55,7 @@ func TestCellMergedAgainCountsNoVisitorTwice(t *testing.T) {
 		if a.Count() != once.Count() {
 			t.Fatalf("count %v became %v", once.Count(), a.Count())
 		}
-		if !a.Visitors[sketch.Human].Equal(once.Visitors[sketch.Human]) || !a.Visitors[sketch.AI].Equal(once.Visitors[sketch.AI]) {
+		if !a.Visitors[sketch.Human].Equal(&once.Visitors[sketch.Human]) || !a.Visitors[sketch.AI].Equal(&once.Visitors[sketch.AI]) {
 			t.Fatal("the sets changed")
 		}
 	})
@@ -101,7 +101,7 @@ func TestCellCountIsInBoundsOfDenseSets(t *testing.T) {
 		if err := inBounds(c.Count()); err != nil {
 			t.Errorf("group %d: %v", group, err)
 		}
-		human, ai := c.Visitors[sketch.Human], c.Visitors[sketch.AI]
+		human, ai := &c.Visitors[sketch.Human], &c.Visitors[sketch.AI]
 		if human.UnionCount(ai) > human.Count()+ai.Count() {
 			above++
 		}

@@ -35,8 +35,8 @@ func AppendCell(dst, key []byte, c *Cell) []byte {
 	dst = binary.AppendUvarint(dst, uint64(c.Position))
 	dst = binary.AppendUvarint(dst, c.Views[Human])
 	dst = binary.AppendUvarint(dst, c.Views[AI])
-	dst = appendSet(dst, c.Visitors[Human])
-	dst = appendSet(dst, c.Visitors[AI])
+	dst = appendSet(dst, &c.Visitors[Human])
+	dst = appendSet(dst, &c.Visitors[AI])
 	sealFrame(dst[start:], key)
 	return dst
 }

@@ -17,7 +17,7 @@ import (
 func TestCellIsStoredAsTheseBytes(t *testing.T) {
 	c := cellOf(sketch.PathPrecision, view{sketch.Human, 0x0123456789abcdef}, view{sketch.AI, 0})
 	c.Visitors[sketch.Human].Add(0)
-	c.Visitors[sketch.AI] = sketch.NewSet(sketch.PathPrecision)
+	c.Visitors[sketch.AI] = *sketch.NewSet(sketch.PathPrecision)
 	c.Position, c.Views = 300, [2]uint64{1, 2}
 
 	const want = "01" + "01" + "0e" + "74ac3d34" + // version, kind, precision, checksum
@@ -40,7 +40,7 @@ func TestDenseSetIsStoredAsItsRegisters(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Position, views, no human; then the sign of a dense set.
-	want := append([]byte{0, 0, 0xb8, 0x17, 1, 0}, sketch.DenseRegisters(c.Visitors[sketch.AI])...)
+	want := append([]byte{0, 0, 0xb8, 0x17, 1, 0}, sketch.DenseRegisters(&c.Visitors[sketch.AI])...)
 	if !bytes.Equal(payload, want) {
 		t.Errorf("payload begins % x and has %d bytes", payload[:8], len(payload))
 	}

@@ -97,8 +97,8 @@ func cellOf(p sketch.Precision, views ...view) *sketch.Cell {
 
 func equalCells(a, b *sketch.Cell) bool {
 	return a.Position == b.Position && a.Views == b.Views &&
-		a.Visitors[sketch.Human].Equal(b.Visitors[sketch.Human]) &&
-		a.Visitors[sketch.AI].Equal(b.Visitors[sketch.AI])
+		a.Visitors[sketch.Human].Equal(&b.Visitors[sketch.Human]) &&
+		a.Visitors[sketch.AI].Equal(&b.Visitors[sketch.AI])
 }
 
 // seeded returns a source of randomness that repeats.

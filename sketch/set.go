@@ -17,12 +17,12 @@ import "slices"
 // concurrent writing; concurrent reading is safe.
 type Set struct {
 	precision Precision
+	zero      bool // the hash 0 is in the set
 	// table is an open-addressing hash table with linear probing whose length
 	// is a power of two. The hashes are keyed and uniform, so their low bits
 	// serve as they are. Zero marks a free slot; the hash 0 itself is in zero.
 	table []Hash
-	count int // of hashes, the hash 0 included; 0 once dense
-	zero  bool
+	count int       // of hashes, the hash 0 included; 0 once dense
 	dense registers // nil while exact
 }
 
@@ -54,15 +54,18 @@ func (p Precision) estimate(r registers) uint64 {
 
 // Add puts a visitor into the set.
 func (s *Set) Add(h Hash) {
-	switch {
-	case s.dense != nil:
+	if s.dense != nil {
 		s.dense.add(s.precision, h)
-	case s.contains(h):
+		return
+	}
+	slot, found := s.find(h)
+	switch {
+	case found:
 	case s.count == s.precision.ExactLimit():
 		s.turnDense()
 		s.dense.add(s.precision, h)
 	default:
-		s.insert(h)
+		s.insert(slot, h)
 	}
 }
 
@@ -128,7 +131,7 @@ func (s *Set) Equal(other *Set) bool {
 
 // MemoryBytes returns about how much memory the set occupies.
 func (s *Set) MemoryBytes() int {
-	const header = 80
+	const header = 64
 	return header + 8*cap(s.table) + cap(s.dense)
 }
 
@@ -143,41 +146,46 @@ func (s *Set) turnDense() {
 }
 
 func (s *Set) contains(h Hash) bool {
-	if h == 0 {
-		return s.zero
-	}
-	if len(s.table) == 0 {
-		return false
-	}
-	mask := Hash(len(s.table) - 1)
-	for i := h & mask; s.table[i] != 0; i = (i + 1) & mask {
-		if s.table[i] == h {
-			return true
-		}
-	}
-	return false
+	_, found := s.find(h)
+	return found
 }
 
-// insert adds a hash that the table does not contain.
-func (s *Set) insert(h Hash) {
-	s.count++
+// find returns whether the table contains a hash, and the slot where it stands
+// or would go while the table does not grow.
+func (s *Set) find(h Hash) (slot Hash, found bool) {
 	if h == 0 {
+		return 0, s.zero
+	}
+	if len(s.table) == 0 {
+		return 0, false
+	}
+	mask := Hash(len(s.table) - 1)
+	for slot = h & mask; s.table[slot] != 0; slot = (slot + 1) & mask {
+		if s.table[slot] == h {
+			return slot, true
+		}
+	}
+	return slot, false
+}
+
+// insert adds a hash that the table does not contain, and whose slot find
+// returned.
+func (s *Set) insert(slot, h Hash) {
+	s.count++
+	switch {
+	case h == 0:
 		s.zero = true
-		return
-	}
-	if 4*s.count > 3*len(s.table) {
+	case 4*s.count > 3*len(s.table):
 		s.grow(s.count)
+		s.place(h)
+	default:
+		s.table[slot] = h
 	}
-	s.place(h)
 }
 
 func (s *Set) place(h Hash) {
-	mask := Hash(len(s.table) - 1)
-	i := h & mask
-	for s.table[i] != 0 {
-		i = (i + 1) & mask
-	}
-	s.table[i] = h
+	slot, _ := s.find(h)
+	s.table[slot] = h
 }
 
 // grow makes room for count hashes at a load of three quarters at most.

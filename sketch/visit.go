@@ -1,30 +1,6 @@
 package sketch
 
-import (
-	"crypto/sha256"
-	"errors"
-)
-
-// What a commit may answer, whichever store stands behind it. The caller
-// decides by errors.Is.
-var (
-	// ErrOverloaded: the queue before the log is full. Nothing of the batch was
-	// kept; the sender may try again.
-	ErrOverloaded = errors.New("too many page views are waiting to be written")
-	// ErrSourceMoved: the batch does not begin where its source's last one
-	// ended, because another import of the same source came in between. Nothing
-	// of the batch was kept.
-	ErrSourceMoved = errors.New("the source was imported further meanwhile")
-	// ErrBatchTooLarge: the batch exceeds what the log takes as one record, and
-	// always will. Nothing of it was kept; parts of it may be sent.
-	ErrBatchTooLarge = errors.New("too many page views with too long paths at once")
-	// ErrProjectDeleted: the project was deleted before the batch was committed.
-	ErrProjectDeleted = errors.New("the project was deleted")
-	// ErrUnavailable: the store was closed, or a write failed and nothing more
-	// is acknowledged until a restart. Whether the batch was kept is not known
-	// before that.
-	ErrUnavailable = errors.New("the store takes no more page views")
-)
+import "iter"
 
 // Position is the sequence number of a batch in the log. The first batch is 1;
 // 0 stands before every batch.
@@ -39,58 +15,64 @@ type ProjectNumber uint64
 // project. Sets and registers are built from hashes alone.
 type Hash uint64
 
-// Visit is one page view after every decision was taken.
-type Visit struct {
-	Path    string // normalised
+// PageView is one page view after every decision was taken.
+type PageView struct {
+	Path    string // normalised, or OtherPath
 	Visitor Hash
 	Day     Day
 	Traffic Traffic
 }
 
-// Source names an access log by how it begins, not by its file name: the SHA-256
-// of its first Length uncompressed bytes.
-type Source struct {
-	Length uint16
-	Sum    [32]byte
+// OtherPath is the row of the page views of paths beyond the limits of a project.
+// No page has it: a normalised path begins with a slash.
+const OtherPath = "(other)"
+
+// Visit is one page view of a batch. Its path stands once in the batch, however
+// many visits it has.
+type Visit struct {
+	Visitor Hash
+	Path    uint32 // index into Batch.Paths
+	Day     Day
+	Traffic Traffic
 }
-
-// SourceHead is how many bytes of a log's beginning name it, at most. A shorter
-// log is named by all of it, and keeps that name when it grows.
-const SourceHead = 4096
-
-// SourceOf names the log that begins with head. Bytes after the first
-// SourceHead do not count.
-func SourceOf(head []byte) Source {
-	head = head[:min(len(head), SourceHead)]
-	return Source{Length: uint16(len(head)), Sum: sha256.Sum256(head)}
-}
-
-// Mark says where a batch came from, and commits with it. The zero Mark is a
-// batch that came over HTTP and has no source. Offsets are in uncompressed
-// bytes.
-type Mark struct {
-	Source Source
-	From   int64 // where in the source the batch begins
-	To     int64 // where the next batch begins
-	Lines  int64 // lines of the source before To
-	// Tail is the SHA-256 of the bytes from TailStart to To. Two logs that begin
-	// alike are told apart where one is continued.
-	Tail [32]byte
-}
-
-// tailSize bounds how many bytes before its end a mark remembers.
-const tailSize = 1024
-
-// TailStart is where the bytes begin that Tail is the checksum of: the last 1,024
-// of the batch, or all of it where it is shorter.
-func (m Mark) TailStart() int64 { return max(m.From, m.To-tailSize) }
-
-// IsZero reports whether the batch has no source.
-func (m Mark) IsZero() bool { return m.Source.Length == 0 }
 
 // Batch is what one commit makes durable.
 type Batch struct {
 	Project ProjectNumber
+	Paths   [][]byte // normalised
 	Visits  []Visit
-	Mark    Mark
+	Mark    Mark     // of an import; zero for others
+	Receipt *Receipt // of a batch with an idempotency key; nil for others
+}
+
+// NewBatch returns the batch of some page views.
+func NewBatch(project ProjectNumber, views ...PageView) Batch {
+	b := Batch{Project: project}
+	index := make(map[string]uint32)
+	for _, view := range views {
+		path, known := index[view.Path]
+		if !known {
+			path = uint32(len(b.Paths))
+			index[view.Path] = path
+			b.Paths = append(b.Paths, []byte(view.Path))
+		}
+		b.Visits = append(b.Visits, Visit{Path: path, Visitor: view.Visitor, Day: view.Day, Traffic: view.Traffic})
+	}
+	return b
+}
+
+// Views returns the page views of the batch in their order.
+func (b Batch) Views() iter.Seq[PageView] {
+	return func(yield func(PageView) bool) {
+		for _, v := range b.Visits {
+			if !yield(PageView{Path: string(b.Paths[v.Path]), Visitor: v.Visitor, Day: v.Day, Traffic: v.Traffic}) {
+				return
+			}
+		}
+	}
+}
+
+// Empty reports whether there is nothing in the batch to make durable.
+func (b Batch) Empty() bool {
+	return len(b.Visits) == 0 && b.Mark.IsZero() && b.Receipt == nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"footfall/internal/database"
 	"footfall/internal/datadir"
 	"footfall/internal/forwarded"
+	"footfall/internal/memory"
 	"footfall/internal/store"
 	"footfall/query"
 )
@@ -39,13 +41,26 @@ type app struct {
 
 // appOptions is what an app may not take by itself.
 type appOptions struct {
-	data         string
-	now          func() time.Time
-	logger       *slog.Logger
-	registerer   prometheus.Registerer // may be nil
-	maxBodyBytes int64                 // 0 means the default
-	trusted      forwarded.Trusted     // proxies of clients
+	data       string
+	now        func() time.Time
+	logger     *slog.Logger
+	registerer prometheus.Registerer // may be nil
+	bounds     bounds
+	trusted    forwarded.Trusted // proxies of clients
 }
+
+// bounds are the bounds of what an app takes. 0 means the default.
+type bounds struct {
+	memory       int64 // bytes
+	maxBodyBytes int64
+	maxLineBytes int64
+	pathsPerDay  int64
+	paths        int64 // of a project
+}
+
+// logRoom is the room that the disk must have beside what the database keeps in
+// reserve, so that the log grows to its next checkpoint and that can be written.
+const logRoom = 128 << 20
 
 // openApp locks the data directory and opens what is in it. datadir.ErrLocked
 // says that another process has it.
@@ -61,7 +76,14 @@ func (a *app) open(opts appOptions) (err error) {
 	if a.dir, err = datadir.Open(opts.data); err != nil {
 		return err
 	}
-	if a.db, err = database.Open(a.dir.Database(), opts.logger); err != nil {
+	shares := memory.Divide(cmp.Or(opts.bounds.memory, memory.DefaultBudget))
+	a.db, err = database.Open(a.dir.Database(), database.Options{
+		BlockCacheBytes: shares.BlockCache,
+		IndexCacheBytes: shares.IndexCache,
+		MemTableBytes:   shares.MemTable,
+		Logger:          opts.logger,
+	})
+	if err != nil {
 		return err
 	}
 	a.registry, err = access.Open(access.Options{
@@ -74,19 +96,27 @@ func (a *app) open(opts appOptions) (err error) {
 		return err
 	}
 	a.store, err = store.Open(store.Options{
-		LogDir:     a.dir.Log(),
-		Database:   a.db,
-		Live:       a.registry.Live,
-		Logger:     opts.logger,
-		Registerer: opts.registerer,
+		LogDir:       a.dir.Log(),
+		Database:     a.db,
+		Live:         a.registry.Live,
+		Now:          opts.now,
+		Room:         func() error { return a.db.CheckRoom(logRoom) },
+		Limits:       store.Limits{PathsPerDay: int(opts.bounds.pathsPerDay), PathsPerProject: int(opts.bounds.paths)},
+		QueueBytes:   shares.Queue,
+		OverlayBytes: shares.Overlay,
+		KnownPaths:   shares.KnownPaths,
+		Logger:       opts.logger,
+		Registerer:   opts.registerer,
 	})
 	if err != nil {
 		return err
 	}
 	a.pipeline, err = ingest.New(ingest.Options{
-		Committer:    a.store,
+		Store:        a.store,
 		Now:          opts.now,
-		MaxBodyBytes: opts.maxBodyBytes,
+		MaxBodyBytes: opts.bounds.maxBodyBytes,
+		MaxLineBytes: int(opts.bounds.maxLineBytes),
+		BodyBytes:    shares.Bodies,
 		Registerer:   opts.registerer,
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 )
 
 func newDemo(c *common) *cobra.Command {
-	var opts serverOptions
+	opts := serverOptions{limits: defaultHTTPLimits()}
 	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Show Footfall at work on a made-up access log",

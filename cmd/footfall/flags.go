@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -73,6 +75,30 @@ func between(value *int64, preset, least, most int64) pflag.Value {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
+	}}
+}
+
+// size is a flag that takes a number of bytes with a unit of 1,024.
+func size(value *int64, preset, least int64) pflag.Value {
+	*value = preset
+	return &checked[int64]{value: value, text: humanize.IBytes(uint64(preset)), kind: "size", parse: func(s string) (int64, error) {
+		n, err := humanize.ParseBytes(s)
+		if err != nil || n < uint64(least) || n > 1<<40 {
+			return 0, fmt.Errorf("must be a size from %s to 1 TiB, such as 512MiB", humanize.IBytes(uint64(least)))
+		}
+		return int64(n), nil
+	}}
+}
+
+// duration is a flag that takes a time span.
+func duration(value *time.Duration, preset time.Duration) pflag.Value {
+	*value = preset
+	return &checked[time.Duration]{value: value, text: preset.String(), kind: "duration", parse: func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < time.Second || d > 24*time.Hour {
+			return 0, fmt.Errorf("must be a duration from 1s to 24h, such as 30s or 2m")
+		}
+		return d, nil
 	}}
 }
 

@@ -96,6 +96,26 @@ func (l *lines) find(t testing.TB, pattern string, done <-chan error) []string {
 	}
 }
 
+// watch sends the first submatch once the text matches, unless the context ends
+// before.
+func (l *lines) watch(ctx context.Context, pattern string, found chan<- string) {
+	expression := regexp.MustCompile(pattern)
+	for {
+		l.mu.Lock()
+		match, changed := expression.FindStringSubmatch(l.text.String()), l.changed
+		l.mu.Unlock()
+		if match != nil {
+			found <- match[1]
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // serve starts the binary on a data directory and waits until it answers.
 func serve(t testing.TB, data string, args ...string) *process {
 	t.Helper()
@@ -104,6 +124,15 @@ func serve(t testing.TB, data string, args ...string) *process {
 }
 
 func start(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := launch(t, cmd)
+	p.metrics = "http://" + p.log.find(t, `Metrics are served\." address=(\S+)`, p.done)[1]
+	p.url = "http://" + p.log.find(t, `Footfall serves\." address=(\S+)`, p.done)[1]
+	return p
+}
+
+// launch starts a process and does not wait for anything.
+func launch(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, log: &lines{changed: make(chan struct{})}, done: make(chan error, 1)}
 	cmd.Stderr = p.log
@@ -114,8 +143,6 @@ func start(t testing.TB, cmd *exec.Cmd) *process {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // It may have ended.
 	})
-	p.metrics = "http://" + p.log.find(t, `Metrics are served\." address=(\S+)`, p.done)[1]
-	p.url = "http://" + p.log.find(t, `Footfall serves\." address=(\S+)`, p.done)[1]
 	return p
 }
 
@@ -128,6 +155,24 @@ func (p *process) stop(t testing.TB) {
 	p.wait(t, nil)
 }
 
+// terminate ends the process as an operator would where it may end with an error,
+// but by itself.
+func (p *process) terminate(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-p.done:
+		var exit *exec.ExitError
+		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+			t.Fatalf("the process ended with %v:\n%s", err, p.log)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the process did not end in time:\n%s", p.log)
+	}
+}
+
 // kill ends the process at once, as a power switch would but for the page cache.
 func (p *process) kill(t testing.TB) {
 	t.Helper()
@@ -135,6 +180,20 @@ func (p *process) kill(t testing.TB) {
 		t.Fatal(err)
 	}
 	p.wait(t, errors.New("signal: killed"))
+}
+
+// end kills the process unless it ends well before.
+func (p *process) end(t testing.TB) {
+	t.Helper()
+	_ = p.cmd.Process.Kill() // It may have ended.
+	select {
+	case err := <-p.done:
+		if err != nil && err.Error() != "signal: killed" {
+			t.Fatalf("the process ended with %v:\n%s", err, p.log)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the process did not end in time:\n%s", p.log)
+	}
 }
 
 func (p *process) wait(t testing.TB, want error) {
@@ -188,7 +247,8 @@ func request(t testing.TB, method, url, key string, body io.Reader) (int, string
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	response, err := http.DefaultClient.Do(r)
+	client := http.Client{Timeout: patience}
+	response, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,22 +21,39 @@ import (
 	"footfall/internal/forwarded"
 )
 
-// The limits of the HTTP servers. A client that is slow or stuck is cut off.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
-	writeTimeout      = 2 * time.Minute
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 32 << 10
-	shutdownTimeout   = 15 * time.Second
-)
+// shutdownTimeout is how long requests that run may take to end.
+const shutdownTimeout = 15 * time.Second
+
+// httpLimits are those of the HTTP servers. A client that is slow or stuck is cut
+// off.
+type httpLimits struct {
+	maxConnections int64
+	maxHeaderBytes int64
+	headerTimeout  time.Duration
+	readTimeout    time.Duration
+	writeTimeout   time.Duration
+	idleTimeout    time.Duration
+}
+
+// defaultHTTPLimits is what serve takes without being told otherwise.
+func defaultHTTPLimits() httpLimits {
+	return httpLimits{
+		maxConnections: 1024,
+		maxHeaderBytes: 32 << 10,
+		headerTimeout:  10 * time.Second,
+		readTimeout:    time.Minute,
+		writeTimeout:   2 * time.Minute,
+		idleTimeout:    2 * time.Minute,
+	}
+}
 
 // serverOptions says where a server listens.
 type serverOptions struct {
 	data          string
 	listen        string
 	metricsListen string // empty for none
-	maxBodyBytes  int64
+	bounds        bounds
+	limits        httpLimits
 	trusted       forwarded.Trusted
 	now           func() time.Time
 	logger        *slog.Logger
@@ -51,6 +68,7 @@ type server struct {
 	metrics   net.Listener // nil without metrics
 	control   net.Listener
 	registry  *prometheus.Registry
+	limits    httpLimits
 	listening []*http.Server
 	// requests are those being answered. The store is closed after the last.
 	requests sync.WaitGroup
@@ -65,14 +83,14 @@ func openServer(opts serverOptions) (_ *server, err error) {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		database.NewCollector(),
 	)
-	s := &server{logger: opts.logger, registry: registry}
+	s := &server{logger: opts.logger, registry: registry, limits: opts.limits}
 	s.app, err = openApp(appOptions{
-		data:         opts.data,
-		now:          opts.now,
-		logger:       opts.logger,
-		registerer:   registry,
-		maxBodyBytes: opts.maxBodyBytes,
-		trusted:      opts.trusted,
+		data:       opts.data,
+		now:        opts.now,
+		logger:     opts.logger,
+		registerer: registry,
+		bounds:     opts.bounds,
+		trusted:    opts.trusted,
 	})
 	if err != nil {
 		return nil, err
@@ -87,6 +105,7 @@ func (s *server) listen(opts serverOptions) (err error) {
 	if s.client, err = net.Listen("tcp", opts.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
+	s.client = newBoundedListener(s.client, int(opts.limits.maxConnections), s.logger)
 	if opts.metricsListen != "" {
 		if s.metrics, err = net.Listen("tcp", opts.metricsListen); err != nil {
 			return fmt.Errorf("--metrics-listen: %w", err)
@@ -113,11 +132,11 @@ func (s *server) run(ctx context.Context) error {
 	serve := func(l net.Listener, handler http.Handler) {
 		server := &http.Server{
 			Handler:           s.counted(handler),
-			ReadHeaderTimeout: readHeaderTimeout,
-			ReadTimeout:       readTimeout,
-			WriteTimeout:      writeTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
+			ReadHeaderTimeout: s.limits.headerTimeout,
+			ReadTimeout:       s.limits.readTimeout,
+			WriteTimeout:      s.limits.writeTimeout,
+			IdleTimeout:       s.limits.idleTimeout,
+			MaxHeaderBytes:    int(s.limits.maxHeaderBytes),
 			// OPTIONS * is a route that does not exist, like any other.
 			DisableGeneralOptionsHandler: true,
 			ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),

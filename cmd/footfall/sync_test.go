@@ -25,27 +25,34 @@ func TestSyncBeforeAnswer(t *testing.T) {
 // TestSyncTakenOut holds the test above to its word: it must fail with the sync
 // taken out of the binary.
 func TestSyncTakenOut(t *testing.T) {
+	mutant := buildWithSync(t, "package commitlog\n\nimport \"os\"\n\nfunc syncData(*os.File) error { return nil }\n")
+	trace := traceAnswer(t, mutant)
+	if err := checkSync(trace); err == nil {
+		t.Errorf("the trace of a binary that does not sync passed:\n%s", trace)
+	}
+}
+
+// buildWithSync builds the binary with another source of the log's sync.
+func buildWithSync(t *testing.T, text string) (mutant string) {
+	t.Helper()
 	source, err := filepath.Abs("../../internal/commitlog/sync_linux.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	without := filepath.Join(dir, "sync.go")
-	write(t, without, "package commitlog\n\nimport \"os\"\n\nfunc syncData(*os.File) error { return nil }\n")
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: without}})
+	other := filepath.Join(dir, "sync.go")
+	write(t, other, text)
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: other}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "overlay.json"), string(overlay))
-	mutant := filepath.Join(dir, "footfall")
+	mutant = filepath.Join(dir, "footfall")
 	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", mutant, ".").CombinedOutput()
 	if err != nil {
-		t.Fatalf("building without the sync: %v\n%s", err, out)
+		t.Fatalf("building with another sync: %v\n%s", err, out)
 	}
-	trace := traceAnswer(t, mutant)
-	if err := checkSync(trace); err == nil {
-		t.Errorf("the trace of a binary that does not sync passed:\n%s", trace)
-	}
+	return mutant
 }
 
 func write(t *testing.T, name, text string) {

@@ -1,6 +1,6 @@
 package accesslog
 
-import "strings"
+import "bytes"
 
 // IsView reports whether a request is one for content that was answered with
 // it: a GET with status 200 to 299, or 304, where the client already had it.
@@ -11,23 +11,23 @@ func IsView(method []byte, status int) bool {
 // IsPage reports whether path, normalised, is a page that someone reads: neither
 // an asset, told by the ending of its last segment without regard to case, nor
 // /robots.txt. Paths without an ending are pages, and so are .html, .md and .txt.
-func IsPage(path string) bool {
-	if path == "/robots.txt" {
+func IsPage(path []byte) bool {
+	if string(path) == "/robots.txt" {
 		return false
 	}
-	segment := path[strings.LastIndexByte(path, '/')+1:]
-	dot := strings.LastIndexByte(segment, '.')
+	segment := path[bytes.LastIndexByte(path, '/')+1:]
+	dot := bytes.LastIndexByte(segment, '.')
 	return dot < 0 || !isAssetEnding(segment[dot+1:])
 }
 
 // isAssetEnding knows the endings of style sheets, scripts, images, fonts, media,
 // archives and machine-readable data, without their dot.
-func isAssetEnding(ending string) bool {
+func isAssetEnding(ending []byte) bool {
 	const longest = len("woff2")
 	if len(ending) > longest {
 		return false
 	}
-	// In place, since strings.ToLower allocates, and strings.EqualFold would
+	// In place, since bytes.ToLower allocates, and bytes.EqualFold would
 	// compare with each of them.
 	var lower [longest]byte
 	for i := range len(ending) {

@@ -47,13 +47,13 @@ func TestIsPage(t *testing.T) {
 		"/a.css-", "/a.js ", "/woff2", "/a.woff22", "/a.web", "/é.é", "",
 	}
 	for _, path := range pages {
-		if !accesslog.IsPage(path) {
+		if !accesslog.IsPage([]byte(path)) {
 			t.Errorf("IsPage(%q) = false", path)
 		}
 	}
 
 	for _, path := range []string{"/robots.txt", "/a.tar.gz", "/a/.json", "/.xml", "a.png", "/v1.2.zip", "/a b.Svg", "/é.png"} {
-		if accesslog.IsPage(path) {
+		if accesslog.IsPage([]byte(path)) {
 			t.Errorf("IsPage(%q) = true", path)
 		}
 	}
@@ -62,12 +62,12 @@ func TestIsPage(t *testing.T) {
 		".eot .mp3 .mp4 .webm .ogg .wav .zip .gz .tgz .bz2 .xz .7z .rar .xml .json .rss .atom"
 	for _, ending := range strings.Fields(assets) {
 		for _, path := range []string{"/docs/a" + ending, "/a" + strings.ToUpper(ending), "/x.html" + ending} {
-			if accesslog.IsPage(path) {
+			if accesslog.IsPage([]byte(path)) {
 				t.Errorf("IsPage(%q) = true", path)
 			}
 		}
 		for _, path := range []string{"/docs" + ending + "/a", "/a" + ending + ".html", "/a" + ending[1:]} {
-			if !accesslog.IsPage(path) {
+			if !accesslog.IsPage([]byte(path)) {
 				t.Errorf("IsPage(%q) = false", path)
 			}
 		}

@@ -65,7 +65,7 @@ func newOffice(t *testing.T) *office {
 func (o *office) open() {
 	o.t.Helper()
 	var err error
-	if o.db, err = database.Open(o.dir, nil); err != nil {
+	if o.db, err = database.Open(o.dir, database.Options{}); err != nil {
 		o.t.Fatal(err)
 	}
 	o.Registry, err = access.Open(access.Options{
@@ -122,7 +122,7 @@ func TestDamagedValuesStopTheStart(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			db, err := database.Open(t.TempDir(), nil)
+			db, err := database.Open(t.TempDir(), database.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,8 +38,8 @@ func newService(t *testing.T) *service {
 	s := &service{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.registry = accesstest.Open(t, s.clock)
 	s.router = api.NewRouter(s.registry, nil, slog.New(slog.DiscardHandler))
-	memory := store.NewMemory()
-	pipeline, err := ingest.New(ingest.Options{Committer: memory, Now: s.clock, MaxBodyBytes: 1 << 10})
+	memory := store.NewMemory(nil, store.Limits{})
+	pipeline, err := ingest.New(ingest.Options{Store: memory, Now: s.clock, MaxBodyBytes: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -76,8 +77,16 @@ func statusOf(err error) *Error {
 		return &Error{Status: http.StatusBadRequest, Message: err.Error()}
 	case errors.Is(err, sketch.ErrBatchTooLarge):
 		return &Error{Status: http.StatusRequestEntityTooLarge, Message: sketch.ErrBatchTooLarge.Error()}
+	case errors.Is(err, sketch.ErrTooManyReceipts):
+		return &Error{
+			Status: http.StatusTooManyRequests, Message: sketch.ErrTooManyReceipts.Error(),
+			Details:    []string{fmt.Sprintf("Idempotency-Key: a project keeps at most %d for 48 hours; leave it out, or try again later", sketch.ReceiptsPerProject)},
+			RetryAfter: time.Minute,
+		}
 	case errors.Is(err, sketch.ErrOverloaded):
 		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrOverloaded.Error(), RetryAfter: time.Second}
+	case errors.Is(err, sketch.ErrDiskFull):
+		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrDiskFull.Error(), RetryAfter: 30 * time.Second}
 	case errors.Is(err, sketch.ErrUnavailable):
 		return &Error{Status: http.StatusServiceUnavailable, Message: sketch.ErrUnavailable.Error(), RetryAfter: 10 * time.Second}
 	}
@@ -110,17 +119,27 @@ func WriteError(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err
 
 // Write answers a request with a value as JSON.
 func Write(w http.ResponseWriter, status int, value any) {
+	WriteJSON(w, status, Encode(value))
+}
+
+// Encode returns the JSON of an answer, which must be one of our plain structs: a
+// failure is a mistake in the program, and panics.
+func Encode(value any) []byte {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false) // Paths hold &, and no browser takes this for a page.
 	if err := encoder.Encode(value); err != nil {
-		// Answers are plain structs of ours; a failure is a mistake in the program.
 		panic(err)
 	}
+	return body.Bytes()
+}
+
+// WriteJSON answers a request with JSON that is encoded already.
+func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	// A failed write means that the client has gone; there is nobody to tell.
-	_, _ = w.Write(body.Bytes())
+	_, _ = w.Write(body)
 }

@@ -19,17 +19,17 @@ func BenchmarkCommit(b *testing.B) {
 	const size, committers = 1000, 8
 	var batches [64]sketch.Batch
 	for i := range batches {
-		visits := make([]sketch.Visit, size)
+		visits := make([]sketch.PageView, size)
 		for j := range visits {
 			k := uint64(i*size + j)
-			visits[j] = sketch.Visit{
+			visits[j] = sketch.PageView{
 				Path:    fmt.Sprintf("/page/%d", k*k%2000),
 				Visitor: storetest.Visitor(k % 20_000),
 				Day:     storetest.FirstDay + sketch.Day(i%2),
 				Traffic: sketch.Traffic(k % 5 / 4),
 			}
 		}
-		batches[i] = sketch.Batch{Project: 1, Visits: visits}
+		batches[i] = sketch.NewBatch(1, visits...)
 	}
 	work := make(chan int)
 	var running sync.WaitGroup
@@ -64,10 +64,10 @@ func BenchmarkRank(b *testing.B) {
 	n := open(b)
 	const pages, days = 2000, 30
 	for day := range sketch.Day(days) {
-		var visits []sketch.Visit
+		var visits []sketch.PageView
 		for page := range pages {
 			for i := range uint64(2000/(page+1) + 3) { // As readers spread over pages.
-				visits = append(visits, sketch.Visit{
+				visits = append(visits, sketch.PageView{
 					Path:    fmt.Sprintf("/page/%d", page),
 					Visitor: storetest.Visitor((uint64(page)*31 + uint64(day)*17 + i*i) % 30_000),
 					Day:     storetest.FirstDay + day,
@@ -94,10 +94,10 @@ func BenchmarkRank(b *testing.B) {
 func BenchmarkReplay(b *testing.B) {
 	n := open(b, func(opts *store.Options) { opts.OverlayBytes = 1 << 30 })
 	for i := range 200 {
-		var visits []sketch.Visit
+		var visits []sketch.PageView
 		for j := range 1000 {
 			k := uint64(i*1000 + j)
-			visits = append(visits, sketch.Visit{
+			visits = append(visits, sketch.PageView{
 				Path: fmt.Sprintf("/page/%d", k*k%2000), Visitor: storetest.Visitor(k % 20_000), Day: storetest.FirstDay,
 			})
 		}

@@ -15,10 +15,10 @@ import (
 // visits that were acknowledged: no view may be lost or be there twice, in the
 // cells of pages and in those of the site, which no ranking shows. Everything
 // must be checkpointed.
-func checkCells(t testing.TB, db *database.DB, project sketch.ProjectNumber, visits []sketch.Visit) {
+func checkCells(t testing.TB, db *database.DB, project sketch.ProjectNumber, visits []sketch.PageView) {
 	t.Helper()
 	want := make(map[string]*sketch.Cell)
-	add := func(key []byte, p sketch.Precision, v sketch.Visit) {
+	add := func(key []byte, p sketch.Precision, v sketch.PageView) {
 		if want[string(key)] == nil {
 			want[string(key)] = sketch.NewCell(p)
 		}
@@ -67,7 +67,7 @@ func sameCell(key []byte, got, want *sketch.Cell) error {
 		return fmt.Errorf("cell %q has %v views, expected %v", key, got.Views, want.Views)
 	}
 	for _, traffic := range []sketch.Traffic{sketch.Human, sketch.AI} {
-		if !got.Visitors[traffic].Equal(want.Visitors[traffic]) {
+		if !got.Visitors[traffic].Equal(&want.Visitors[traffic]) {
 			return fmt.Errorf("cell %q has %d %v visitors, expected %d, or has others",
 				key, got.Visitors[traffic].Count(), traffic, want.Visitors[traffic].Count())
 		}

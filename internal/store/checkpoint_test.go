@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,7 +46,7 @@ func TestInterruptedCheckpoint(t *testing.T) {
 	for _, overlayBytes := range []int{1, 8 << 10, 1 << 20} {
 		for _, part := range parts {
 			t.Run(part.name, func(t *testing.T) {
-				n, visits := open(t, onDisk(faultfs.New())), []sketch.Visit(nil)
+				n, visits := open(t, onDisk(faultfs.New())), []sketch.PageView(nil)
 				w := storetest.NewWorkload(3)
 				commit := func() {
 					for range 12 {
@@ -103,14 +104,14 @@ func interrupt(t *testing.T, n *node, keep func([]byte) bool) {
 func TestRankingDuringCheckpoint(t *testing.T) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
-			n, memory := open(t, onDisk(faultfs.New())), store.NewMemory()
+			n, memory := open(t, onDisk(faultfs.New())), store.NewMemory(nil, store.Limits{})
 			w := storetest.NewWorkload(5)
 			w.Crowd = 1500
 			head := []byte("a log")
 			offset := int64(0)
 			commit := func(times int) {
 				for range times {
-					b := sketch.Batch{Project: 1, Visits: w.Visits()}
+					b := sketch.NewBatch(1, w.Visits()...)
 					b.Mark = sketch.Mark{Source: sketch.SourceOf(head), From: offset, To: offset + 10}
 					offset += 10
 					for _, s := range []storetest.Subject{n, memory} {
@@ -190,7 +191,7 @@ func TestRankingAmongCheckpoints(t *testing.T) {
 func TestFailedCheckpoint(t *testing.T) {
 	n := open(t, onDisk(faultfs.New()))
 	w := storetest.NewWorkload(1)
-	var visits []sketch.Visit
+	var visits []sketch.PageView
 	commit := func() {
 		for range 20 {
 			batch := w.Visits()
@@ -231,7 +232,7 @@ func TestFailedCheckpoint(t *testing.T) {
 // next, rather than let the overlay grow.
 func TestStoreRefusesAfterFailedCheckpoint(t *testing.T) {
 	n := open(t, small)
-	batch := sketch.Batch{Project: 1, Visits: []sketch.Visit{{Path: "/", Day: storetest.FirstDay}}}
+	batch := sketch.NewBatch(1, sketch.PageView{Path: "/", Day: storetest.FirstDay})
 	put(t, n.db, database.CellKey(1, storetest.FirstDay, "/"), []byte("damaged"))
 	var err error
 	for err == nil { // Until the checkpoint was tried.
@@ -259,11 +260,11 @@ func TestSlowCheckpoint(t *testing.T) {
 	})
 	var unbounded atomic.Bool
 	var mu sync.Mutex
-	var visits []sketch.Visit // acknowledged
+	var visits []sketch.PageView // acknowledged
 	commit := func(seed uint64) {
 		w := storetest.NewWorkload(seed)
 		for range 200 {
-			b := sketch.Batch{Project: 1, Visits: w.Visits()}
+			b := sketch.NewBatch(1, w.Visits()...)
 			err := n.Commit(t.Context(), b)
 			for errors.Is(err, sketch.ErrOverloaded) {
 				if n.FoldingStopped() {
@@ -276,7 +277,7 @@ func TestSlowCheckpoint(t *testing.T) {
 				t.Errorf("committing: %v", err)
 			}
 			mu.Lock()
-			visits = append(visits, b.Visits...)
+			visits = slices.AppendSeq(visits, b.Views())
 			mu.Unlock()
 		}
 		unbounded.Store(true)

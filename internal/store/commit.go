@@ -1,124 +1,128 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"footfall/internal/commitlog"
 	"footfall/sketch"
 )
 
-// pending is a batch between Commit and folding.
-type pending struct {
-	batch    sketch.Batch
-	record   []byte
-	bytes    int // of memory, as the queue accounts it
-	position sketch.Position
-	done     chan error // capacity 1; answered once the batch is durable
-}
-
-// queue holds the batches between Commit and folding, within a bound of bytes.
-type queue struct {
-	mu      sync.Mutex
-	arrived *sync.Cond
-	waiting []*pending
-	bytes   int // of all that was not yet folded
-	limit   int
-	closed  bool
-	failure error // of the log; latched
-	acked   sketch.Position
-	// marks are the latest of each source among the batches not yet folded.
-	marks   map[sourceKey]sketch.Mark
-	deleted map[sketch.ProjectNumber]bool
-}
-
-type sourceKey struct {
-	project sketch.ProjectNumber
-	source  sketch.Source
-}
-
-func newQueue(limit int) *queue {
-	q := &queue{
-		limit:   limit,
-		marks:   make(map[sourceKey]sketch.Mark),
-		deleted: make(map[sketch.ProjectNumber]bool),
-	}
-	q.arrived = sync.NewCond(&q.mu)
-	return q
-}
-
 // Commit makes a batch durable: when it returns nil, the batch's record is
-// synced to disk, and every ranking that begins afterwards holds it.
+// synced to disk, and every ranking that begins afterwards holds it. The batch
+// may be used again once Commit has returned.
 //
-// ErrOverloaded, ErrSourceMoved, ErrBatchTooLarge and ErrProjectDeleted of package
-// sketch say that nothing of the batch was kept. An error of the context says so
-// too; it is looked at before the batch is queued and not afterwards: from there
-// on the answer is the log's. After ErrUnavailable it is not known before the next
-// start. Batches that wait at the same time share one sync.
+// ErrOverloaded, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
+// ErrBatchTooLarge and ErrProjectDeleted of package sketch say that nothing of
+// the batch was kept. An error of the context says so too; it is looked at before
+// the batch is queued and not afterwards: from there on the answer is the log's.
+// After ErrUnavailable it is not known before the next start. Batches that wait at
+// the same time share one sync.
 func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(b.Visits) == 0 && b.Mark.IsZero() {
+	if b.Empty() {
 		return nil
 	}
 	started := time.Now()
-	const visitBytes = 48 // of a sketch.Visit and its share of the path's string
-	p := &pending{batch: b, record: appendRecord(make([]byte, 0, 256+32*len(b.Visits)), b), done: make(chan error, 1)}
-	p.bytes = len(p.record) + visitBytes*len(b.Visits)
-	if len(p.record) > commitlog.MaxPayload {
-		// The log would refuse it too, but with it all that waits beside it, and
-		// whoever may send page views could stop the store.
-		return fmt.Errorf("committing a record of %d bytes: %w", len(p.record), sketch.ErrBatchTooLarge)
+	done, err := s.enqueue(b)
+	if first, repeated := errors.AsType[*inFlight](err); repeated {
+		// Both get the same answer, once it is known that there is one.
+		select {
+		case <-first.settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return cmp.Or(s.queue.refused(b.Project), sketch.ErrRepeated)
 	}
-	if err := s.enqueue(p); err != nil {
+	if err != nil {
 		return err
 	}
-	err := <-p.done
+	err = <-done
+	s.answers.Put(done)
 	s.metrics.commitSeconds.Observe(time.Since(started).Seconds())
 	return err
 }
 
-func (s *Store) enqueue(p *pending) error {
-	q := s.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err := q.refusal(); err != nil {
-		return err
+// enqueue takes every decision about a batch, and queues its record. Batches of
+// one project take turns at it: what was decided first is then first in the log
+// too, so a start after a crash never finds a batch that rests on one which is
+// not there.
+func (s *Store) enqueue(b sketch.Batch) (chan error, error) {
+	if s.queue.pool.Used() >= s.queueBytes {
+		s.metrics.overloaded.Inc() // At once: nothing was done for it yet.
+		return nil, sketch.ErrOverloaded
 	}
-	switch {
-	case q.deleted[p.batch.Project]:
-		return sketch.ErrProjectDeleted
-	case q.bytes > 0 && q.bytes+p.bytes > q.limit:
-		// A batch larger than the whole queue still passes when it is alone.
-		s.metrics.overloaded.Inc()
-		return sketch.ErrOverloaded
+	project := s.lockProject(b.Project)
+	defer project.mu.Unlock()
+	if err := s.queue.refused(b.Project); err != nil {
+		return nil, err
 	}
-	if mark := p.batch.Mark; !mark.IsZero() {
-		key := sourceKey{p.batch.Project, mark.Source}
-		last, pending := q.marks[key]
-		if !pending {
-			var err error
-			if last, _, err = s.mark(p.batch.Project, mark.Source); err != nil {
-				return err
-			}
+	if err := s.checkMark(b); err != nil {
+		return nil, err
+	}
+	if err := s.checkReceipt(project, b); err != nil {
+		return nil, err
+	}
+	undo, err := s.admitPaths(project, &b)
+	if err != nil {
+		return nil, err
+	}
+	p := s.newPending(b)
+	if len(p.record) > commitlog.MaxPayload {
+		// The log would refuse it too, but with it all that waits beside it, and
+		// whoever may send page views could stop the store.
+		err = fmt.Errorf("committing a record of %d bytes: %w", len(p.record), sketch.ErrBatchTooLarge)
+	} else {
+		err = s.queue.push(p)
+	}
+	if err != nil {
+		undo()
+		if errors.Is(err, sketch.ErrOverloaded) {
+			s.metrics.overloaded.Inc()
 		}
-		if last.To != mark.From {
-			return fmt.Errorf("%w: to offset %d, the batch begins at %d", sketch.ErrSourceMoved, last.To, mark.From)
-		}
-		q.marks[key] = mark
+		return nil, err
 	}
-	q.waiting = append(q.waiting, p)
-	q.bytes += p.bytes
-	q.arrived.Signal()
+	if b.Receipt != nil {
+		project.receipts.count++
+	}
+	return p.done, nil
+}
+
+func (s *Store) newPending(b sketch.Batch) *pending {
+	p := &pending{project: b.Project, mark: b.Mark, receipt: b.Receipt, done: s.answers.Get().(chan error)}
+	p.buffer = s.buffers.Get().(*[]byte)
+	p.record = appendRecord((*p.buffer)[:0], b)
+	if b.Receipt != nil {
+		p.settled = make(chan struct{})
+	}
+	return p
+}
+
+// checkMark holds a batch of a source to begin where the last one ended.
+func (s *Store) checkMark(b sketch.Batch) error {
+	if b.Mark.IsZero() {
+		return nil
+	}
+	last, pending := s.queue.mark(b.Project, b.Mark.Source)
+	if !pending {
+		var err error
+		if last, _, err = s.mark(b.Project, b.Mark.Source); err != nil {
+			return err
+		}
+	}
+	if last.To != b.Mark.From {
+		return fmt.Errorf("%w: to offset %d, the batch begins at %d", sketch.ErrSourceMoved, last.To, b.Mark.From)
+	}
 	return nil
 }
 
-// write is the writer: it takes all batches that wait as one group, which shares
-// one sync, and hands on what it made durable to be folded.
+// write is the writer: it takes what waits as one group, which shares one sync,
+// and hands on what it made durable to be folded.
 func (s *Store) write(groups chan<- []*pending) {
 	defer close(groups)
 	for {
@@ -140,6 +144,12 @@ func (s *Store) append(group []*pending) []*pending {
 	if len(group) == 0 {
 		return nil
 	}
+	if err := s.room(); err != nil {
+		// Before anything was tried: a write that fails would latch the log.
+		s.forgotten.Add(1)
+		s.queue.refuse(group, err)
+		return nil
+	}
 	records := make([][]byte, len(group))
 	for i, p := range group {
 		records[i] = p.record
@@ -155,131 +165,4 @@ func (s *Store) append(group []*pending) []*pending {
 	}
 	s.queue.acknowledge(group, last)
 	return group
-}
-
-// admit turns away the batches of a group whose project was deleted while they
-// waited, and the whole group once the log has failed.
-func (q *queue) admit(group []*pending) []*pending {
-	q.mu.Lock()
-	refusal := q.failure
-	var admitted, refused []*pending
-	for _, p := range group {
-		if refusal != nil || q.deleted[p.batch.Project] {
-			refused = append(refused, p)
-		} else {
-			admitted = append(admitted, p)
-		}
-	}
-	q.mu.Unlock()
-	for _, p := range refused {
-		if refusal != nil {
-			p.done <- fmt.Errorf("%w: %w", sketch.ErrUnavailable, refusal)
-		} else {
-			p.done <- sketch.ErrProjectDeleted
-		}
-	}
-	q.release(refused)
-	return admitted
-}
-
-// refusal returns why no batch is taken, if so. The caller holds q.mu.
-func (q *queue) refusal() error {
-	switch {
-	case q.closed:
-		return fmt.Errorf("%w: it is closed", sketch.ErrUnavailable)
-	case q.failure != nil:
-		return fmt.Errorf("%w: %w", sketch.ErrUnavailable, q.failure)
-	}
-	return nil
-}
-
-// take waits for batches and returns all that wait, or nil once the queue is
-// closed and empty.
-func (q *queue) take() []*pending {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.waiting) == 0 {
-		if q.closed {
-			return nil
-		}
-		q.arrived.Wait()
-	}
-	group := q.waiting
-	q.waiting = nil
-	return group
-}
-
-// acknowledge answers a group that was appended up to position last. The
-// position is published before any answer, so that a query which begins after an
-// answer waits for the batch to be folded.
-func (q *queue) acknowledge(group []*pending, last sketch.Position) {
-	q.mu.Lock()
-	q.acked = last
-	q.mu.Unlock()
-	first := last - sketch.Position(len(group)) + 1
-	for i, p := range group {
-		p.position = first + sketch.Position(i)
-		p.record = nil
-		p.done <- nil
-	}
-}
-
-// fail answers a group that could not be appended, and refuses all that follows:
-// what a failed write or sync left on disk is not known.
-func (q *queue) fail(group []*pending, err error) {
-	q.mu.Lock()
-	q.failure = errors.Join(q.failure, err)
-	group = append(group, q.waiting...)
-	q.waiting = nil
-	q.mu.Unlock()
-	for _, p := range group {
-		p.done <- fmt.Errorf("%w: %w", sketch.ErrUnavailable, err)
-	}
-	q.release(group)
-}
-
-// release gives back the memory of batches that were folded or refused.
-func (q *queue) release(group []*pending) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, p := range group {
-		q.bytes -= p.bytes
-		if mark := p.batch.Mark; !mark.IsZero() {
-			key := sourceKey{p.batch.Project, mark.Source}
-			if q.marks[key] == mark {
-				delete(q.marks, key)
-			}
-		}
-	}
-}
-
-func (q *queue) acknowledged() sketch.Position {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.acked
-}
-
-func (q *queue) isDeleted(project sketch.ProjectNumber) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.deleted[project]
-}
-
-func (q *queue) waitingBytes() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.bytes
-}
-
-// close makes the queue refuse new batches. It reports false when it was closed
-// before.
-func (q *queue) close() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return false
-	}
-	q.closed = true
-	q.arrived.Broadcast()
-	return true
 }

@@ -73,7 +73,7 @@ func TestDamagedValues(t *testing.T) {
 			return err
 		}},
 		{"a cell, at the start", database.CellKey(1, storetest.FirstDay, "/a"), func(t *testing.T, n *node) error {
-			n.commit(t, 1, sketch.Visit{Path: "/a", Day: storetest.FirstDay})
+			n.commit(t, 1, sketch.PageView{Path: "/a", Day: storetest.FirstDay})
 			if err := n.Kill(); err != nil {
 				return err
 			}
@@ -86,13 +86,13 @@ func TestDamagedValues(t *testing.T) {
 		for _, d := range damages {
 			t.Run(test.name+", "+d.name, func(t *testing.T) {
 				n := open(t, onDisk(faultfs.New()))
-				visits := []sketch.Visit{
+				visits := []sketch.PageView{
 					{Path: "/a", Day: storetest.FirstDay, Visitor: 1},
 					{Path: "/other", Day: storetest.FirstDay, Visitor: 2},
 					{Path: "/a", Day: storetest.FirstDay + 1, Visitor: 3},
 				}
 				mark := sketch.Mark{Source: source, To: 10}
-				if err := n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: visits, Mark: mark}); err != nil {
+				if err := n.Commit(t.Context(), storetest.Marked(mark, sketch.NewBatch(1, visits...))); err != nil {
 					t.Fatal(err)
 				}
 				if err := n.Checkpoint(); err != nil {
@@ -185,7 +185,7 @@ func TestOpenFails(t *testing.T) {
 // A cell that is not there where another one says that it should be: what is left
 // when Badger passes over a block that it can not read.
 func TestMissingCells(t *testing.T) {
-	visits := []sketch.Visit{
+	visits := []sketch.PageView{
 		{Path: "/a", Day: storetest.FirstDay, Visitor: 1},
 		{Path: "/b", Day: storetest.FirstDay, Visitor: 1},
 		{Path: "/b", Day: storetest.FirstDay + 1, Visitor: 2, Traffic: sketch.AI},
@@ -220,7 +220,7 @@ func TestMissingCells(t *testing.T) {
 
 // Damage in the database's own log, of which Badger keeps what stands before it
 // and says nothing: what was checkpointed is gone, and so is the position that
-// says so, while our log was cut. The start names the place where it ends.
+// says so, while our log was cut. The start is refused and names the file.
 func TestDatabaseLosesItsNewestWrites(t *testing.T) {
 	n := open(t)
 	for range 3 {
@@ -248,16 +248,13 @@ func TestDatabaseLosesItsNewestWrites(t *testing.T) {
 	if err := os.WriteFile(logs[0], data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	crashed.openDatabase(t)
-	s, err := store.Open(crashed.opts)
+	db, err := database.Open(filepath.Join(crashed.dir, "badger"), database.Options{})
 	if err == nil {
-		err = s.Close()
+		err = db.Close()
 		t.Errorf("it opens")
 	}
-	if !errors.Is(err, commitlog.ErrDamaged) {
-		t.Errorf("%v, expected ErrDamaged", err)
-	}
-	if err := crashed.db.Close(); err != nil {
-		t.Fatal(err)
+	var damage *database.DamageError
+	if !errors.As(err, &damage) || damage.File != logs[0] {
+		t.Errorf("%v, expected an ErrDamaged that names %s", err, logs[0])
 	}
 }

@@ -54,7 +54,7 @@ func differ(t *testing.T, seed uint64) {
 			project:  sketch.ProjectNumber(1 + i),
 			random:   rand.New(rand.NewPCG(seed, 2+i)),
 			workload: storetest.NewWorkload(10*seed + i),
-			memory:   store.NewMemory(),
+			memory:   store.NewMemory(nil, store.Limits{}),
 		}
 		if i == 0 {
 			a.workload.Crowd = 700
@@ -190,7 +190,7 @@ func (a *actor) keep(t *testing.T, b sketch.Batch) {
 var heads = []string{"first", "second", "second source"}
 
 func (a *actor) batch() sketch.Batch {
-	b := sketch.Batch{Project: a.project, Visits: a.workload.Visits()}
+	b := sketch.NewBatch(a.project, a.workload.Visits()...)
 	if a.random.IntN(2) == 0 {
 		b.Mark.Source = sketch.SourceOf([]byte(heads[a.random.IntN(len(heads))]))
 		for _, earlier := range a.acked {

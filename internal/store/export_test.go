@@ -91,14 +91,18 @@ func (s *Store) CheckpointPosition() (sketch.Position, error) {
 func (s *Store) Waiting() int {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
-	return len(s.queue.waiting)
+	waiting := 0
+	for _, line := range s.queue.waiting {
+		waiting += len(line)
+	}
+	return waiting
 }
 
 // FoldingStopped reports whether folding waits for a checkpoint, with more
 // acknowledged than folded.
 func (s *Store) FoldingStopped() bool {
 	s.mu.Lock()
-	full, folded := s.active.bytes >= 2*s.overlayBytes, s.active.to
+	full, folded := s.active.bytes >= s.overlayBytes, s.active.to
 	s.mu.Unlock()
 	return full && folded < s.Acknowledged()
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -78,13 +79,13 @@ func TestFailedLog(t *testing.T) {
 
 				disk.SetHook(failing(op))
 				source := sketch.Mark{Source: sketch.SourceOf([]byte("head")), To: 10}
-				err := n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: lost, Mark: source})
+				err := n.Commit(t.Context(), storetest.Marked(source, sketch.NewBatch(1, lost...)))
 				if !errors.Is(err, sketch.ErrUnavailable) || !errors.Is(err, errDisk) {
 					t.Fatalf("committing: %v, expected ErrUnavailable with its cause", err)
 				}
 				disk.SetHook(nil)
 				for range 2 {
-					err := n.Commit(t.Context(), sketch.Batch{Project: 2, Visits: lost})
+					err := n.Commit(t.Context(), sketch.NewBatch(2, lost...))
 					if !errors.Is(err, sketch.ErrUnavailable) {
 						t.Errorf("committing later: %v, expected ErrUnavailable", err)
 					}
@@ -124,18 +125,19 @@ func TestFailedLog(t *testing.T) {
 // A batch that no record can hold is refused by itself: the store goes on.
 func TestBatchTooLarge(t *testing.T) {
 	n := open(t, onDisk(faultfs.New()))
-	b := sketch.Batch{Project: 1, Mark: sketch.Mark{Source: sketch.SourceOf([]byte("head")), To: 1}}
+	mark := sketch.Mark{Source: sketch.SourceOf([]byte("head")), To: 1}
+	var views []sketch.PageView
 	for i := range 1 + commitlog.MaxPayload/1024 {
-		b.Visits = append(b.Visits, sketch.Visit{Path: fmt.Sprintf("/%01024d", i), Day: storetest.FirstDay})
+		views = append(views, sketch.PageView{Path: fmt.Sprintf("/%01024d", i), Day: storetest.FirstDay})
 	}
-	if err := n.Commit(t.Context(), b); !errors.Is(err, sketch.ErrBatchTooLarge) {
+	if err := n.Commit(t.Context(), storetest.Marked(mark, sketch.NewBatch(1, views...))); !errors.Is(err, sketch.ErrBatchTooLarge) {
 		t.Fatalf("committing: %v, expected ErrTooLarge", err)
 	}
-	b.Visits = b.Visits[:10]
-	if err := n.Commit(t.Context(), b); err != nil {
+	views = views[:10]
+	if err := n.Commit(t.Context(), storetest.Marked(mark, sketch.NewBatch(1, views...))); err != nil {
 		t.Fatalf("committing a part of it: %v", err)
 	}
-	if err := storetest.Verify(n.rank(t, 1), b.Visits, sketch.AllDays()); err != nil {
+	if err := storetest.Verify(n.rank(t, 1), views, sketch.AllDays()); err != nil {
 		t.Error(err)
 	}
 }
@@ -146,7 +148,7 @@ func TestAcknowledgedIsSynced(t *testing.T) {
 	disk := faultfs.New()
 	n := open(t, onDisk(disk))
 	w := storetest.NewWorkload(2)
-	var visits []sketch.Visit
+	var visits []sketch.PageView
 	for range 10 {
 		batch := w.Visits()
 		n.commit(t, 1, batch...)
@@ -192,15 +194,12 @@ func TestOverload(t *testing.T) {
 	for len(large) < 100 { // Larger than the whole queue: it passes when it is alone.
 		large = append(large, large...)
 	}
-	go func() { answers <- n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: large}) }()
+	go func() { answers <- n.Commit(t.Context(), sketch.NewBatch(1, large...)) }()
 	<-b.reached
 
 	head := []byte("head")
-	refused := sketch.Batch{
-		Project: 1,
-		Visits:  []sketch.Visit{{Path: "/refused", Day: storetest.FirstDay}},
-		Mark:    sketch.Mark{Source: sketch.SourceOf(head), To: 10},
-	}
+	refused := storetest.Marked(sketch.Mark{Source: sketch.SourceOf(head), To: 10},
+		sketch.NewBatch(1, sketch.PageView{Path: "/refused", Day: storetest.FirstDay}))
 	for range 3 {
 		if err := n.Commit(t.Context(), refused); !errors.Is(err, sketch.ErrOverloaded) {
 			t.Fatalf("committing while the queue is full: %v", err)
@@ -223,7 +222,7 @@ func TestOverload(t *testing.T) {
 	if err != nil {
 		t.Fatalf("committing again: %v", err)
 	}
-	if err := storetest.Verify(n.rank(t, 1), append(large, refused.Visits...), sketch.AllDays()); err != nil {
+	if err := storetest.Verify(n.rank(t, 1), slices.AppendSeq(large, refused.Views()), sketch.AllDays()); err != nil {
 		t.Error(err)
 	}
 }
@@ -237,8 +236,8 @@ func TestBatchesShareASync(t *testing.T) {
 	const batches = 50
 	answers := make(chan error, batches)
 	commit := func(i int) {
-		visits := []sketch.Visit{{Path: "/", Day: storetest.FirstDay, Visitor: storetest.Visitor(uint64(i))}}
-		answers <- n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: visits})
+		visits := []sketch.PageView{{Path: "/", Day: storetest.FirstDay, Visitor: storetest.Visitor(uint64(i))}}
+		answers <- n.Commit(t.Context(), sketch.NewBatch(1, visits...))
 	}
 	go commit(0)
 	<-b.reached
@@ -275,15 +274,15 @@ func TestClose(t *testing.T) {
 	b := block(disk)
 	defer b.release()
 	answers := make(chan error, 2)
-	v := []sketch.Visit{{Path: "/", Day: storetest.FirstDay}}
-	go func() { answers <- n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: v}) }()
+	v := []sketch.PageView{{Path: "/", Day: storetest.FirstDay}}
+	go func() { answers <- n.Commit(t.Context(), sketch.NewBatch(1, v...)) }()
 	<-b.reached
-	go func() { answers <- n.Commit(t.Context(), sketch.Batch{Project: 2, Visits: v}) }()
+	go func() { answers <- n.Commit(t.Context(), sketch.NewBatch(2, v...)) }()
 	waitUntil(func() bool { return n.Waiting() == 1 }) // For the next sync.
 	closed := make(chan error)
 	go func() { closed <- n.Store.Close() }()
 	waitUntil(func() bool { return n.Ready() != nil })
-	if err := n.Commit(t.Context(), sketch.Batch{Project: 1, Visits: v}); !errors.Is(err, sketch.ErrUnavailable) {
+	if err := n.Commit(t.Context(), sketch.NewBatch(1, v...)); !errors.Is(err, sketch.ErrUnavailable) {
 		t.Errorf("committing while closing: %v", err)
 	}
 	b.release()

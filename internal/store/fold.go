@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"footfall/sketch"
 )
@@ -9,17 +10,20 @@ import (
 // foldGroups folds acknowledged batches in the order of their positions.
 func (s *Store) foldGroups(groups <-chan []*pending) {
 	defer close(s.checkpointDue)
+	var batch record
 	for group := range groups {
-		s.mu.Lock()
+		gathered := 0
 		for _, p := range group {
-			// Without floors folding reads nothing and can not fail.
-			_ = s.active.fold(p.position, p.batch, nil)
+			gathered = s.fold(p, &batch)
 		}
-		gathered := s.active.bytes
+		s.queue.release(group)
+		for _, p := range group {
+			s.keepBuffer(p)
+		}
+		s.mu.Lock()
 		close(s.folded)
 		s.folded = make(chan struct{})
 		s.mu.Unlock()
-		s.queue.release(group)
 
 		if gathered >= s.overlayBytes || s.log.Size() >= s.logBytes {
 			select {
@@ -27,17 +31,60 @@ func (s *Store) foldGroups(groups <-chan []*pending) {
 			default: // One is due already.
 			}
 		}
-		if gathered >= 2*s.overlayBytes {
+		if gathered >= s.overlayBytes {
 			s.awaitCheckpoint()
 		}
 	}
 }
 
-// awaitCheckpoint waits for the checkpoint that runs. The queue fills meanwhile
-// and refuses what it can not hold.
+// fold folds one batch and returns the size of the overlay. The lock is not held
+// from one batch to the next: a group can be large, and queries wait for it.
+func (s *Store) fold(p *pending, batch *record) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Without floors folding reads nothing; a record that does not decode though it
+	// was encoded a moment ago is a mistake in the program. What is acknowledged and
+	// not folded would be missing from every answer, so there is no going on.
+	err := batch.decode(p.record)
+	if err == nil {
+		err = s.active.fold(p.position, batch, nil)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("folding the batch at position %d: %v", p.position, err))
+	}
+	return s.active.bytes
+}
+
+// maxKeptBuffer bounds the memory of a record that is kept for another one.
+const maxKeptBuffer = 256 << 10
+
+func (s *Store) keepBuffer(p *pending) {
+	if cap(p.record) <= maxKeptBuffer {
+		*p.buffer = p.record
+		s.buffers.Put(p.buffer)
+	}
+	p.record, p.buffer = nil, nil
+}
+
+// awaitCheckpoint waits until the overlay that grew full is being written, which
+// the one before it may be still. The queue fills meanwhile and refuses what it can
+// not hold.
 func (s *Store) awaitCheckpoint() {
-	s.checkpointTurn.Lock()
-	defer s.checkpointTurn.Unlock()
+	for {
+		s.mu.Lock()
+		full, swapped := s.active.bytes >= s.overlayBytes, s.swapped
+		s.mu.Unlock()
+		if !full {
+			return
+		}
+		select {
+		case <-swapped:
+		case <-s.queue.failed: // No checkpoint will come, nor anything to fold.
+			return
+		case <-s.queue.closed: // What the queue holds is folded, room or not.
+			return
+		}
+	}
 }
 
 // awaitFolded waits until everything up to a position was folded.
@@ -53,6 +100,24 @@ func (s *Store) awaitFolded(ctx context.Context, through sketch.Position) error 
 		case <-advanced:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// awaitIdle waits until no batch of a project is between Commit and folding. The
+// caller holds the project, so none comes.
+func (s *Store) awaitIdle(project sketch.ProjectNumber) error {
+	for {
+		s.mu.Lock()
+		advanced := s.folded
+		s.mu.Unlock()
+		if s.queue.pool.Held(project) == 0 {
+			return nil
+		}
+		select {
+		case <-advanced:
+		case <-s.queue.failed:
+			return s.queue.refused(project)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func everyProject(sketch.ProjectNumber) bool { return true }
 
 func (n *node) openDatabase(t testing.TB) {
 	t.Helper()
-	db, err := database.Open(filepath.Join(n.dir, "badger"), nil)
+	db, err := database.Open(filepath.Join(n.dir, "badger"), database.Options{})
 	if err != nil {
 		t.Fatalf("opening the database: %v", err)
 	}
@@ -125,9 +125,9 @@ func (n *node) restart(t testing.TB) {
 	n.start(t)
 }
 
-func (n *node) commit(t testing.TB, project sketch.ProjectNumber, visits ...sketch.Visit) {
+func (n *node) commit(t testing.TB, project sketch.ProjectNumber, visits ...sketch.PageView) {
 	t.Helper()
-	if err := n.Commit(t.Context(), sketch.Batch{Project: project, Visits: visits}); err != nil {
+	if err := n.Commit(t.Context(), sketch.NewBatch(project, visits...)); err != nil {
 		t.Fatalf("committing: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func waitUntil(done func() bool) {
 // memoryOf returns the twin that holds these batches.
 func memoryOf(t testing.TB, batches ...sketch.Batch) *store.Memory {
 	t.Helper()
-	memory := store.NewMemory()
+	memory := store.NewMemory(nil, store.Limits{})
 	for i, b := range batches {
 		if err := memory.Commit(context.Background(), b); err != nil {
 			t.Fatalf("committing batch %d to the twin: %v", i, err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -29,7 +30,7 @@ const writers = 4
 // batchOf is the batch of that number of a writer, who has a project alone.
 func batchOf(writer, number int) sketch.Batch {
 	w := storetest.NewWorkload(uint64(number)<<8 | uint64(writer))
-	return sketch.Batch{Project: sketch.ProjectNumber(1 + writer), Visits: w.Visits()}
+	return sketch.NewBatch(sketch.ProjectNumber(1+writer), w.Visits()...)
 }
 
 // child commits batches from several writers until it is killed, and tells on
@@ -43,7 +44,7 @@ func child(dir string) {
 	if _, err := fmt.Sscan(os.Getenv(childFrom), &from[0], &from[1], &from[2], &from[3]); err != nil {
 		fail(err)
 	}
-	db, err := database.Open(filepath.Join(dir, "badger"), nil)
+	db, err := database.Open(filepath.Join(dir, "badger"), database.Options{})
 	if err != nil {
 		fail(err)
 	}
@@ -150,10 +151,10 @@ func kept(t *testing.T, n *node, writer int, batches []sketch.Batch) []sketch.Ba
 	return more
 }
 
-func visitsOf(batches []sketch.Batch) []sketch.Visit {
-	var visits []sketch.Visit
+func visitsOf(batches []sketch.Batch) []sketch.PageView {
+	var visits []sketch.PageView
 	for _, b := range batches {
-		visits = append(visits, b.Visits...)
+		visits = slices.AppendSeq(visits, b.Views())
 	}
 	return visits
 }

@@ -12,6 +12,7 @@ type metrics struct {
 	checkpointSeconds prometheus.Histogram
 	rankSeconds       prometheus.Histogram
 	overloaded        prometheus.Counter
+	overflow          prometheus.Counter
 }
 
 // newMetrics registers the store's metrics. A nil registerer leaves them
@@ -27,7 +28,7 @@ func newMetrics(registerer prometheus.Registerer, s *Store) *metrics {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	gauge("footfall_queue_bytes", "Memory of batches that wait to be durable or folded.",
-		func() float64 { return float64(s.queue.waitingBytes()) })
+		func() float64 { return float64(s.queue.pool.Used()) })
 	gauge("footfall_overlay_bytes", "Memory of what was folded since the last checkpoint.",
 		func() float64 { return float64(s.overlaySize()) })
 	gauge("footfall_log_bytes", "Bytes of the log since the last checkpoint.",
@@ -42,7 +43,10 @@ func newMetrics(registerer prometheus.Registerer, s *Store) *metrics {
 		checkpointSeconds: histogram("footfall_checkpoint_duration_seconds", "Time to write a checkpoint."),
 		rankSeconds:       histogram("footfall_rank_duration_seconds", "Time to rank the visitors of a range."),
 		overloaded: factory.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_batches_refused_total", Help: "Batches refused because the queue was full.",
+			Name: "footfall_batches_refused_total", Help: "Batches refused because the queue, or their project's share of it, was full.",
+		}),
+		overflow: factory.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_overflow_views_total", Help: "Page views counted in the row (other), because their project has too many paths.",
 		}),
 	}
 }

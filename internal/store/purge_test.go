@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -64,9 +65,9 @@ func TestDeleteProjectLeavesNoBytes(t *testing.T) {
 	const secret = "/a-path-that-must-not-be-found-again"
 	n := open(t)
 	w := storetest.NewWorkload(1)
-	commit := func(project sketch.ProjectNumber, path string) sketch.Visit {
-		v := sketch.Visit{Path: path, Day: storetest.FirstDay, Visitor: 1}
-		b := sketch.Batch{Project: project, Visits: append(w.Visits(), v)}
+	commit := func(project sketch.ProjectNumber, path string) sketch.PageView {
+		v := sketch.PageView{Path: path, Day: storetest.FirstDay, Visitor: 1}
+		b := sketch.NewBatch(project, append(w.Visits(), v)...)
 		b.Mark = sketch.Mark{Source: sketch.SourceOf([]byte(path)), To: 10}
 		if err := n.Commit(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -108,17 +109,17 @@ func TestDeleteProjectLeavesNoBytes(t *testing.T) {
 func TestInterruptedDeletion(t *testing.T) {
 	n := open(t, onDisk(faultfs.New()))
 	w := storetest.NewWorkload(1)
-	visits := make(map[sketch.ProjectNumber][]sketch.Visit)
+	visits := make(map[sketch.ProjectNumber][]sketch.PageView)
 	head := []byte("a log")
 	offset := int64(0)
 	fill := func() {
 		for project := sketch.ProjectNumber(1); project <= 4; project++ {
-			b := sketch.Batch{Project: project, Visits: w.Visits()}
+			b := sketch.NewBatch(project, w.Visits()...)
 			b.Mark = sketch.Mark{Source: sketch.SourceOf(head), From: offset, To: offset + 1}
 			if err := n.Commit(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
-			visits[project] = append(visits[project], b.Visits...)
+			visits[project] = slices.AppendSeq(visits[project], b.Views())
 		}
 		offset++
 	}
@@ -177,7 +178,7 @@ func TestDeletionWithoutPatience(t *testing.T) {
 	if err := n.DeleteProject(ctx, 1); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatalf("deleting: %v", err)
 	}
-	batch := sketch.Batch{Project: 1, Visits: storetest.NewWorkload(1).Visits()}
+	batch := sketch.NewBatch(1, storetest.NewWorkload(1).Visits()...)
 	if err := n.Commit(t.Context(), batch); !errors.Is(err, sketch.ErrProjectDeleted) {
 		t.Errorf("committing: %v, expected ErrProjectDeleted", err)
 	}
@@ -197,11 +198,11 @@ func TestDeletionOfWhatWaits(t *testing.T) {
 	b := block(disk)
 	defer b.release()
 	answers := [3]chan error{}
-	v := []sketch.Visit{{Path: "/", Day: storetest.FirstDay}}
+	v := []sketch.PageView{{Path: "/", Day: storetest.FirstDay}}
 	for i, project := range []sketch.ProjectNumber{1, 1, 2} {
 		answers[i] = make(chan error, 1)
 		go func() {
-			answers[i] <- n.Commit(context.Background(), sketch.Batch{Project: project, Visits: v})
+			answers[i] <- n.Commit(context.Background(), sketch.NewBatch(project, v...))
 		}()
 		if i == 0 {
 			<-b.reached // The first is being synced, the others wait behind it.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"footfall/sketch"
 )
@@ -11,16 +12,25 @@ import (
 // A batch in the log. All numbers are uvarints unless said otherwise; the log
 // itself frames the record with its position and checksum.
 //
-//	version         1 byte, 1
+//	version         1 byte, 2
 //	project number
-//	mark            0, or 1 followed by:
-//	                  length of the head (LE uint16), SHA-256 of the head (32 bytes),
-//	                  from, to, lines, SHA-256 of the tail (32 bytes)
+//	origin          1 byte: 0 for none, 1 followed by the mark of an import, or 2
+//	                followed by a receipt
 //	paths           count, then each: length, bytes
-//	visits          count, then each: path index * 2 + traffic, day, hash (LE uint64)
+//	visits          count, then each: path index * 2 + traffic, days since the
+//	                visit before (zigzag; the first since day 0), hash (LE uint64)
 //
-// A path stands once however many visits it has in the batch.
-const recordVersion = 1
+// A path stands once however many visits it has in the batch. Marks and receipts
+// are written as where they stand alone, see appendMark and appendReceipt.
+//
+// Version 1 had whole days and no receipts.
+const recordVersion = 2
+
+const (
+	originNone    = 0
+	originMark    = 1
+	originReceipt = 2
+)
 
 // errRecord is wrapped by every failure to decode a record whose checksum was
 // right: a mistake in the program, or a format that this version does not know.
@@ -29,79 +39,89 @@ var errRecord = errors.New("log record does not decode")
 func appendRecord(dst []byte, b sketch.Batch) []byte {
 	dst = append(dst, recordVersion)
 	dst = binary.AppendUvarint(dst, uint64(b.Project))
-	if b.Mark.IsZero() {
-		dst = append(dst, 0)
-	} else {
-		dst = append(dst, 1)
+	switch {
+	case !b.Mark.IsZero():
+		dst = append(dst, originMark)
 		dst = appendMark(dst, b.Mark)
+	case b.Receipt != nil:
+		dst = append(dst, originReceipt)
+		dst = appendReceipt(dst, b.Receipt)
+	default:
+		dst = append(dst, originNone)
 	}
-
-	index := make(map[string]uint64, min(len(b.Visits), 1024))
-	paths := make([]string, 0, min(len(b.Visits), 1024))
-	for _, v := range b.Visits {
-		if _, known := index[v.Path]; !known {
-			index[v.Path] = uint64(len(paths))
-			paths = append(paths, v.Path)
-		}
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(paths)))
-	for _, path := range paths {
+	dst = binary.AppendUvarint(dst, uint64(len(b.Paths)))
+	for _, path := range b.Paths {
 		dst = binary.AppendUvarint(dst, uint64(len(path)))
 		dst = append(dst, path...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(b.Visits)))
-	for _, v := range b.Visits {
-		dst = binary.AppendUvarint(dst, index[v.Path]<<1|uint64(v.Traffic))
-		dst = binary.AppendUvarint(dst, uint64(v.Day))
+	day := sketch.Day(0)
+	for i := range b.Visits {
+		v := &b.Visits[i]
+		dst = binary.AppendUvarint(dst, uint64(v.Path)<<1|uint64(v.Traffic))
+		dst = binary.AppendVarint(dst, int64(v.Day)-int64(day))
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.Visitor))
+		day = v.Day
 	}
 	return dst
 }
 
-func decodeRecord(record []byte) (sketch.Batch, error) {
-	r := reader{rest: record}
-	var b sketch.Batch
-	if version := r.byte(); version != recordVersion && r.err == nil {
-		return b, fmt.Errorf("%w: version %d, expected %d", errRecord, version, recordVersion)
-	}
-	b.Project = sketch.ProjectNumber(r.uvarint())
-	switch marked := r.byte(); marked {
-	case 0:
-	case 1:
-		b.Mark = r.mark()
-	default:
-		r.fail("mark is %d, expected 0 or 1", marked)
-	}
+// record is a batch as it is read from the log. Its slices point into the
+// record's bytes. It may be used again for the next one.
+type record struct {
+	project sketch.ProjectNumber
+	mark    sketch.Mark
+	receipt *sketch.Receipt
+	paths   [][]byte
+	visits  []sketch.Visit
+}
 
+func (d *record) decode(encoded []byte) error {
+	r := reader{rest: encoded}
+	*d = record{paths: d.paths[:0], visits: d.visits[:0]}
+	if version := r.byte(); version != recordVersion && r.err == nil {
+		return fmt.Errorf("%w: version %d, expected %d", errRecord, version, recordVersion)
+	}
+	d.project = sketch.ProjectNumber(r.uvarint())
+	switch origin := r.byte(); origin {
+	case originNone:
+	case originMark:
+		d.mark = r.mark()
+	case originReceipt:
+		d.receipt = r.receipt()
+	default:
+		r.fail("origin is %d, expected 0 to 2", origin)
+	}
 	// Each path takes at least one byte and each visit ten: a count that the
 	// record can not hold is refused before anything is allocated for it.
-	paths := make([]string, r.count(1))
-	for i := range paths {
-		paths[i] = string(r.bytes(r.count(1)))
+	for range r.count(1) {
+		d.paths = append(d.paths, r.bytes(r.count(1)))
 	}
-	b.Visits = make([]sketch.Visit, r.count(10))
-	for i := range b.Visits {
+	count := int(r.count(10))
+	d.visits = slices.Grow(d.visits, count)
+	day := int64(0)
+	for i := range count {
 		path := r.uvarint()
-		day := r.uvarint()
+		day += r.varint()
 		hash := r.uint64()
 		if r.err != nil {
 			break
 		}
-		if path>>1 >= uint64(len(paths)) || day > uint64(sketch.LastDay) {
-			r.fail("visit %d has path %d of %d, day %d", i, path>>1, len(paths), day)
+		if path>>1 >= uint64(len(d.paths)) || day < 0 || day > int64(sketch.LastDay) {
+			r.fail("visit %d has path %d of %d, day %d", i, path>>1, len(d.paths), day)
 			break
 		}
-		b.Visits[i] = sketch.Visit{
-			Path:    paths[path>>1],
+		d.visits = append(d.visits, sketch.Visit{
+			Path:    uint32(path >> 1),
 			Traffic: sketch.Traffic(path & 1),
 			Day:     sketch.Day(day),
 			Visitor: sketch.Hash(hash),
-		}
+		})
 	}
 	if len(r.rest) > 0 {
 		r.fail("%d bytes follow the visits", len(r.rest))
 	}
-	return b, r.err
+	return r.err
 }
 
 func appendMark(dst []byte, m sketch.Mark) []byte {
@@ -121,6 +141,26 @@ func decodeMark(payload []byte) (sketch.Mark, error) {
 		r.fail("%d bytes follow the mark", len(r.rest))
 	}
 	return m, r.err
+}
+
+// appendReceipt writes a receipt: key and body as 32 bytes each, the Unix second
+// when it was taken, and the answer with its length before it.
+func appendReceipt(dst []byte, r *sketch.Receipt) []byte {
+	dst = append(dst, r.Key[:]...)
+	dst = append(dst, r.Body[:]...)
+	dst = binary.AppendVarint(dst, r.Taken)
+	dst = binary.AppendUvarint(dst, uint64(len(r.Answer)))
+	return append(dst, r.Answer...)
+}
+
+// decodeReceipt reads a receipt that stands alone, as it is stored under its key.
+func decodeReceipt(payload []byte) (*sketch.Receipt, error) {
+	r := reader{rest: payload}
+	receipt := r.receipt()
+	if len(r.rest) > 0 {
+		r.fail("%d bytes follow the receipt", len(r.rest))
+	}
+	return receipt, r.err
 }
 
 // reader takes values off a record. After the first failure it returns zeros.
@@ -170,6 +210,16 @@ func (r *reader) uvarint() uint64 {
 	return value
 }
 
+func (r *reader) varint() int64 {
+	value, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.fail("number is cut short or too large")
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return value
+}
+
 // count reads how many items of at least size bytes follow.
 func (r *reader) count(size int) uint64 {
 	n := r.uvarint()
@@ -201,4 +251,13 @@ func (r *reader) mark() sketch.Mark {
 	m.Lines = r.offset()
 	copy(m.Tail[:], r.bytes(32))
 	return m
+}
+
+func (r *reader) receipt() *sketch.Receipt {
+	receipt := new(sketch.Receipt)
+	copy(receipt.Key[:], r.bytes(32))
+	copy(receipt.Body[:], r.bytes(32))
+	receipt.Taken = r.varint()
+	receipt.Answer = slices.Clone(r.bytes(r.count(1)))
+	return receipt
 }

@@ -30,13 +30,25 @@ func anyMark() *rapid.Generator[sketch.Mark] {
 	})
 }
 
+func anyReceipt() *rapid.Generator[*sketch.Receipt] {
+	return rapid.Custom(func(t *rapid.T) *sketch.Receipt {
+		r := &sketch.Receipt{
+			Taken:  rapid.Int64().Draw(t, "taken"),
+			Answer: rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "answer"),
+		}
+		copy(r.Key[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "key"))
+		copy(r.Body[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "body"))
+		return r
+	})
+}
+
 func anyBatch() *rapid.Generator[sketch.Batch] {
 	path := rapid.OneOf(
 		rapid.SampledFrom([]string{"/", "/a", "/é/ü", "/" + strings.Repeat("x", 1023)}),
 		rapid.StringN(0, 20, 40),
 	)
-	visit := rapid.Custom(func(t *rapid.T) sketch.Visit {
-		return sketch.Visit{
+	visit := rapid.Custom(func(t *rapid.T) sketch.PageView {
+		return sketch.PageView{
 			Path:    path.Draw(t, "path"),
 			Visitor: sketch.Hash(rapid.Uint64().Draw(t, "visitor")),
 			Day:     sketch.Day(rapid.Int32Range(0, int32(sketch.LastDay)).Draw(t, "day")),
@@ -44,19 +56,42 @@ func anyBatch() *rapid.Generator[sketch.Batch] {
 		}
 	})
 	return rapid.Custom(func(t *rapid.T) sketch.Batch {
-		b := sketch.Batch{
-			Project: sketch.ProjectNumber(rapid.Uint64().Draw(t, "project")),
-			Visits:  rapid.SliceOfN(visit, 0, 30).Draw(t, "visits"),
-		}
-		if rapid.Bool().Draw(t, "marked") {
+		b := sketch.NewBatch(sketch.ProjectNumber(rapid.Uint64().Draw(t, "project")),
+			rapid.SliceOfN(visit, 0, 30).Draw(t, "visits")...)
+		switch rapid.IntRange(0, 2).Draw(t, "origin") {
+		case originMark:
 			b.Mark = anyMark().Draw(t, "mark")
+		case originReceipt:
+			b.Receipt = anyReceipt().Draw(t, "receipt")
 		}
 		return b
 	})
 }
 
 func equalBatches(a, b sketch.Batch) bool {
-	return a.Project == b.Project && a.Mark == b.Mark && slices.Equal(a.Visits, b.Visits)
+	return a.Project == b.Project && a.Mark == b.Mark && equalReceipts(a.Receipt, b.Receipt) &&
+		slices.EqualFunc(a.Paths, b.Paths, bytes.Equal) && slices.Equal(a.Visits, b.Visits)
+}
+
+func equalReceipts(a, b *sketch.Receipt) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Key == b.Key && a.Body == b.Body && a.Taken == b.Taken && bytes.Equal(a.Answer, b.Answer)
+}
+
+// decodeRecord decodes into a record that was used before.
+func decodeRecord(encoded []byte) (sketch.Batch, error) {
+	d := record{mark: sketch.Mark{To: 1}, receipt: new(sketch.Receipt), paths: [][]byte{{1}}, visits: make([]sketch.Visit, 1)}
+	if err := d.decode(encoded); err != nil {
+		return sketch.Batch{}, err
+	}
+	return sketch.Batch{Project: d.project, Paths: d.paths, Visits: d.visits, Mark: d.mark, Receipt: d.receipt}, nil
+}
+
+func marked(mark sketch.Mark, b sketch.Batch) sketch.Batch {
+	b.Mark = mark
+	return b
 }
 
 func TestRecordRoundTrip(t *testing.T) {
@@ -82,23 +117,26 @@ func TestRecordIsFrozen(t *testing.T) {
 		mark.Source.Sum[i], mark.Tail[i] = byte(i), byte(0xf0+i%16)
 	}
 	markBytes := "\x34\x12" + string(mark.Source.Sum[:]) + "\x01" + "\xac\x02" + "\x07" + string(mark.Tail[:])
-	visits := []sketch.Visit{
+	receipt := &sketch.Receipt{Key: mark.Source.Sum, Body: mark.Tail, Taken: 300, Answer: []byte("{}")}
+	receiptBytes := string(receipt.Key[:]) + string(receipt.Body[:]) + "\xd8\x04" + "\x02{}"
+	visits := []sketch.PageView{
 		{Path: "/a", Visitor: 0x0102030405060708, Day: 20_000, Traffic: sketch.Human},
 		{Path: "/b", Visitor: 1, Day: 0, Traffic: sketch.AI},
 		{Path: "/a", Visitor: 2, Day: 1, Traffic: sketch.AI},
 	}
 	visitBytes := "\x02" + "\x02/a" + "\x02/b" +
-		"\x03" + "\x00\xa0\x9c\x01\x08\x07\x06\x05\x04\x03\x02\x01" +
-		"\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00" +
-		"\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00"
+		"\x03" + "\x00\xc0\xb8\x02\x08\x07\x06\x05\x04\x03\x02\x01" +
+		"\x03\xbf\xb8\x02\x01\x00\x00\x00\x00\x00\x00\x00" +
+		"\x01\x02\x02\x00\x00\x00\x00\x00\x00\x00"
 	tests := []struct {
 		name  string
 		batch sketch.Batch
 		want  string
 	}{
-		{"visits", sketch.Batch{Project: 300, Visits: visits}, "\x01\xac\x02\x00" + visitBytes},
-		{"visits and a mark", sketch.Batch{Project: 5, Visits: visits, Mark: mark}, "\x01\x05\x01" + markBytes + visitBytes},
-		{"a mark", sketch.Batch{Project: 5, Mark: mark}, "\x01\x05\x01" + markBytes + "\x00\x00"},
+		{"visits", sketch.NewBatch(300, visits...), "\x02\xac\x02\x00" + visitBytes},
+		{"visits and a mark", marked(mark, sketch.NewBatch(5, visits...)), "\x02\x05\x01" + markBytes + visitBytes},
+		{"a mark", sketch.Batch{Project: 5, Mark: mark}, "\x02\x05\x01" + markBytes + "\x00\x00"},
+		{"a receipt", sketch.Batch{Project: 5, Receipt: receipt}, "\x02\x05\x02" + receiptBytes + "\x00\x00"},
 	}
 	for _, test := range tests {
 		if got := appendRecord(nil, test.batch); string(got) != test.want {
@@ -147,20 +185,24 @@ func TestRecordCutShort(t *testing.T) {
 // malformed records, each an error and none an allocation of what it claims.
 var malformed = []struct{ name, record string }{
 	{"nothing", ""},
-	{"a version before", "\x00\x01\x00\x00\x00"},
-	{"a version to come", "\x02\x01\x00\x00\x00"},
-	{"a project number that never ends", "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"},
-	{"a mark that is neither there nor not", "\x01\x01\x02\x00\x00"},
-	{"an offset below zero", "\x01\x01\x01\x01\x00" + strings.Repeat("s", 32) + number(1<<63) + "\x00\x00" + strings.Repeat("t", 32) + "\x00\x00"},
-	{"more paths than bytes", "\x01\x01\x00" + number(1<<60)},
-	{"more paths than bytes by one", "\x01\x01\x00\x04\x00\x00\x00"},
-	{"a path longer than the record", "\x01\x01\x00\x01" + number(1<<62) + "/a"},
-	{"more visits than bytes", "\x01\x01\x00\x01\x01/" + number(math.MaxUint64)},
-	{"a visit too short", "\x01\x01\x00\x01\x01/\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
-	{"a path that is not there", "\x01\x01\x00\x01\x01/\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
-	{"a day after the last", "\x01\x01\x00\x01\x01/\x01\x00" + number(uint64(sketch.LastDay)+1) + "\x00\x00\x00\x00\x00\x00\x00\x00"},
-	{"a day that wraps around", "\x01\x01\x00\x01\x01/\x01\x00" + number(1<<32) + "\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{"a version before", "\x01\x01\x00\x00\x00"},
+	{"a version to come", "\x03\x01\x00\x00\x00"},
+	{"a project number that never ends", "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"},
+	{"an origin that is none", "\x02\x01\x03\x00\x00"},
+	{"an offset below zero", "\x02\x01\x01\x01\x00" + strings.Repeat("s", 32) + number(1<<63) + "\x00\x00" + strings.Repeat("t", 32) + "\x00\x00"},
+	{"more paths than bytes", "\x02\x01\x00" + number(1<<60)},
+	{"more paths than bytes by one", "\x02\x01\x00\x04\x00\x00\x00"},
+	{"a path longer than the record", "\x02\x01\x00\x01" + number(1<<62) + "/a"},
+	{"more visits than bytes", "\x02\x01\x00\x01\x01/" + number(math.MaxUint64)},
+	{"a visit too short", "\x02\x01\x00\x01\x01/\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{"a path that is not there", "\x02\x01\x00\x01\x01/\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{"a day after the last", "\x02\x01\x00\x01\x01/\x01\x00" + signed(int64(sketch.LastDay)+1) + "\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{"a day before the first", "\x02\x01\x00\x01\x01/\x01\x00" + signed(-1) + "\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{"an answer longer than the record", "\x02\x01\x02" + strings.Repeat("k", 64) + "\x00" + number(1<<40) + "\x00\x00"},
+	{"a day that wraps around", "\x02\x01\x00\x01\x01/\x01\x00" + signed(1<<32) + "\x00\x00\x00\x00\x00\x00\x00\x00"},
 }
+
+func signed(n int64) string { return string(binary.AppendVarint(nil, n)) }
 
 func number(n uint64) string { return string(binary.AppendUvarint(nil, n)) }
 
@@ -186,13 +228,13 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Add([]byte(test.record))
 	}
 	mark := sketch.Mark{Source: sketch.SourceOf([]byte("head")), From: 10, To: 20, Lines: 2}
-	visits := []sketch.Visit{
+	visits := []sketch.PageView{
 		{Path: "/a", Visitor: 1, Day: 20_000},
 		{Path: "/b", Visitor: 2, Day: 20_001, Traffic: sketch.AI},
 		{Path: "/a", Visitor: 3, Day: 20_000, Traffic: sketch.AI},
 	}
-	f.Add(appendRecord(nil, sketch.Batch{Project: 1, Visits: visits}))
-	f.Add(appendRecord(nil, sketch.Batch{Project: 1 << 60, Visits: visits[:1], Mark: mark}))
+	f.Add(appendRecord(nil, sketch.NewBatch(1, visits...)))
+	f.Add(appendRecord(nil, marked(mark, sketch.NewBatch(1<<60, visits[:1]...))))
 	f.Add(appendRecord(nil, sketch.Batch{Mark: mark}))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		given := bytes.Clone(record)
@@ -209,7 +251,7 @@ func FuzzDecodeRecord(f *testing.F) {
 		if 10*cap(b.Visits) > 2*len(record)+64 {
 			t.Fatalf("%d visits for a record of %d bytes", cap(b.Visits), len(record))
 		}
-		if b.Mark.Source.Length == 0 {
+		if b.Mark.IsZero() {
 			b.Mark = sketch.Mark{} // It means nothing and is not written again.
 		}
 		again, err := decodeRecord(appendRecord(nil, b))

@@ -28,13 +28,14 @@ func (s *Store) recover(opts Options) error {
 	}
 	s.active = newOverlay(after)
 
+	var batch record
 	log, err := commitlog.Open(commitlog.Options{
 		Dir:    opts.LogDir,
 		FS:     opts.LogFS,
 		After:  after,
 		Logger: s.logger,
-	}, func(at sketch.Position, record []byte) error {
-		return s.replay(at, record, opts.Live)
+	}, func(at sketch.Position, encoded []byte) error {
+		return s.replay(at, encoded, &batch, opts.Live)
 	})
 	if err != nil {
 		return fmt.Errorf("opening the log: %w", err)
@@ -47,13 +48,12 @@ func (s *Store) recover(opts Options) error {
 	return nil
 }
 
-func (s *Store) replay(at sketch.Position, record []byte, live func(sketch.ProjectNumber) bool) error {
-	b, err := decodeRecord(record)
-	if err != nil {
+func (s *Store) replay(at sketch.Position, encoded []byte, b *record, live func(sketch.ProjectNumber) bool) error {
+	if err := b.decode(encoded); err != nil {
 		return err
 	}
-	if !live(b.Project) {
-		b = sketch.Batch{Project: b.Project} // Only the position counts.
+	if !live(b.project) {
+		*b = record{project: b.project} // Only the position counts.
 	}
 	if err := s.active.fold(at, b, storedPositions{s.db}); err != nil {
 		return err

@@ -3,8 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -22,17 +25,28 @@ type Options struct {
 	// Live tells which projects exist. What a deletion that was interrupted left
 	// of others is removed at the start.
 	Live func(sketch.ProjectNumber) bool
+	// Now is the clock by which receipts expire; nil means time.Now.
+	Now func() time.Time
+	// Limits bounds what one project may make the store keep.
+	Limits Limits
 	// QueueBytes bounds the memory of batches between Commit and folding.
-	// 0 means 64 MiB.
+	// 0 means 32 MiB.
 	QueueBytes int
 	// OverlayBytes is the memory of folded differences at which a checkpoint
-	// begins; while one is written, as much again may gather. 0 means 64 MiB.
+	// begins. While one is written, as much again may gather. 0 means 64 MiB.
 	OverlayBytes int
+	// KnownPaths is how many paths are remembered, 16 bytes each, to hold projects
+	// to their limits; beyond it they are read again. 0 means 1,000,000.
+	KnownPaths int
 	// LogBytes is the size of the log at which a checkpoint begins, and so bounds
 	// what a start after a crash has to replay. 0 means 256 MiB.
 	LogBytes int64
 	// LogFS is the file system of the log. nil means the operating system's.
 	LogFS commitlog.FS
+	// Room returns an error where the disk has too little room to write on, such as
+	// sketch.ErrDiskFull, which every batch is then refused with. It is asked before
+	// each write to the log. nil means that there is always room.
+	Room func() error
 	// Logger may be nil.
 	Logger *slog.Logger
 	// Registerer takes the metrics. It may be nil.
@@ -42,12 +56,20 @@ type Options struct {
 // Store keeps page views in a log and in Badger. It is safe for concurrent use.
 type Store struct {
 	db           *database.DB
+	now          func() time.Time
+	room         func() error
 	logger       *slog.Logger
 	metrics      *metrics
+	limits       Limits
+	queueBytes   int
 	overlayBytes int
 	logBytes     int64
 
-	queue *queue
+	queue    *queue
+	projects projects
+	seed     maphash.Seed // of the hashes of paths
+	answers  sync.Pool    // of chan error, with capacity 1
+	buffers  sync.Pool    // of *[]byte, for records
 
 	// writing is held by the writer from before an append until its group is
 	// acknowledged, and by a deletion, which keeps the writer out.
@@ -57,11 +79,16 @@ type Store struct {
 	// checkpointTurn is held while a checkpoint is written.
 	checkpointTurn sync.Mutex
 	checkpointDue  chan struct{} // capacity 1
+	swept          time.Time     // when expired receipts were removed; held by checkpointTurn
+	// forgotten grows whenever less is kept than is remembered of projects: expired
+	// receipts were removed, or batches refused after they were decided about.
+	forgotten atomic.Uint64
 
 	mu       sync.Mutex
 	active   *overlay      // takes what is folded
 	flushing *overlay      // being written by a checkpoint; nil otherwise. It does not change.
 	folded   chan struct{} // closed and replaced whenever active has advanced
+	swapped  chan struct{} // closed and replaced whenever active has become flushing
 
 	running sync.WaitGroup
 }
@@ -72,7 +99,7 @@ type Store struct {
 // sketch.ErrCorrupted; both name the place.
 func Open(opts Options) (*Store, error) {
 	if opts.QueueBytes == 0 {
-		opts.QueueBytes = 64 << 20
+		opts.QueueBytes = 32 << 20
 	}
 	if opts.OverlayBytes == 0 {
 		opts.OverlayBytes = 64 << 20
@@ -80,17 +107,35 @@ func Open(opts Options) (*Store, error) {
 	if opts.LogBytes == 0 {
 		opts.LogBytes = 256 << 20
 	}
+	if opts.KnownPaths == 0 {
+		opts.KnownPaths = 1_000_000
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Room == nil {
+		opts.Room = func() error { return nil }
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
 		db:            opts.Database,
+		now:           opts.Now,
+		room:          opts.Room,
 		logger:        opts.Logger,
+		limits:        opts.Limits.withDefaults(),
+		queueBytes:    opts.QueueBytes,
 		overlayBytes:  opts.OverlayBytes,
 		logBytes:      opts.LogBytes,
 		queue:         newQueue(opts.QueueBytes),
+		projects:      projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
+		seed:          maphash.MakeSeed(),
+		answers:       sync.Pool{New: func() any { return make(chan error, 1) }},
+		buffers:       sync.Pool{New: func() any { return new([]byte) }},
 		checkpointDue: make(chan struct{}, 1),
 		folded:        make(chan struct{}),
+		swapped:       make(chan struct{}),
 	}
 	if err := s.recover(opts); err != nil {
 		return nil, err
@@ -126,9 +171,10 @@ func (s *Store) Acknowledged() sketch.Position {
 }
 
 // Ready returns nil while batches are taken, and else why not: an error that is
-// sketch.ErrUnavailable.
+// sketch.ErrUnavailable or sketch.ErrDiskFull.
 func (s *Store) Ready() error {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	return s.queue.refusal()
+	if err := s.queue.refused(0); err != nil { // No project has this number.
+		return err
+	}
+	return s.room()
 }

@@ -14,7 +14,7 @@ import (
 // time is now's, or the real one where now is nil.
 func Open(t testing.TB, now func() time.Time) *access.Registry {
 	t.Helper()
-	db, err := database.Open(t.TempDir(), nil)
+	db, err := database.Open(t.TempDir(), database.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

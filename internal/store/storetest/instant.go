@@ -81,14 +81,14 @@ func OneInstant(t *testing.T, subject Subject, project sketch.ProjectNumber, pag
 		})
 	}
 	for n := range uint64(batches) {
-		var batch []sketch.Visit
+		var batch []sketch.PageView
 		for page := range pages {
 			for day := range sketch.Day(days) {
 				batch = append(batch, visit(fmt.Sprintf("/%d", page), FirstDay+day, sketch.Human, n))
 			}
 		}
 		begun.Add(1)
-		if err := subject.Commit(t.Context(), sketch.Batch{Project: project, Visits: batch}); err != nil {
+		if err := subject.Commit(t.Context(), sketch.NewBatch(project, batch...)); err != nil {
 			t.Errorf("committing: %v", err)
 			break
 		}
@@ -147,7 +147,7 @@ func concurrentCommits(t *testing.T, s *suite) {
 		running.Go(func() {
 			for n := range uint64(batches) {
 				visitor := writer*1_000 + n
-				batch := []sketch.Visit{
+				batch := []sketch.PageView{
 					visit(own, FirstDay+sketch.Day(n%3), sketch.Human, visitor),
 					visit("/shared", FirstDay, sketch.AI, visitor),
 					visit("/shared", FirstDay, sketch.Human, 0),

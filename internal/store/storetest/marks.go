@@ -20,11 +20,8 @@ func refusedBatchLeavesNothing(t *testing.T, s *suite) {
 
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	batch := sketch.Batch{
-		Project: site.number,
-		Visits:  crowd("/cancelled", FirstDay, sketch.Human, 0, 5),
-		Mark:    sketch.Mark{Source: sketch.SourceOf([]byte("head")), To: 10, Lines: 1},
-	}
+	batch := Marked(sketch.Mark{Source: sketch.SourceOf([]byte("head")), To: 10, Lines: 1},
+		sketch.NewBatch(site.number, crowd("/cancelled", FirstDay, sketch.Human, 0, 5)...))
 	if err := s.subject.Commit(cancelled, batch); !errors.Is(err, context.Canceled) {
 		t.Errorf("committing with a context that was cancelled: %v", err)
 	}
@@ -72,7 +69,7 @@ func (s *site) expectSource(want *sketch.Mark, head []byte) {
 func marksFollowEachOther(t *testing.T, s *suite) {
 	site, other := s.site(t), s.site(t)
 	head, second := []byte("the first log"), []byte("the second log")
-	views := func(from, to uint64) []sketch.Visit { return crowd("/", FirstDay, sketch.Human, from, to) }
+	views := func(from, to uint64) []sketch.PageView { return crowd("/", FirstDay, sketch.Human, from, to) }
 
 	site.refused(sketch.ErrSourceMoved, mark(head, 10, 20), views(0, 1)...)
 	site.expectSource(nil, head)
@@ -109,7 +106,7 @@ func concurrentImports(t *testing.T, s *suite) {
 	const imports, parts = 4, 30
 	site := s.site(t)
 	head := []byte("a log that is imported several times at once")
-	part := func(n int64) (sketch.Mark, sketch.Visit) {
+	part := func(n int64) (sketch.Mark, sketch.PageView) {
 		return mark(head, 10*n, 10*(n+1)), visit("/", FirstDay, sketch.Human, uint64(n))
 	}
 	var running sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"footfall/sketch"
 )
@@ -14,6 +15,7 @@ type Subject interface {
 	Commit(context.Context, sketch.Batch) error
 	Rank(context.Context, sketch.ProjectNumber, sketch.Range) (*sketch.Ranking, error)
 	FindSource(ctx context.Context, project sketch.ProjectNumber, head []byte) (sketch.Mark, bool, error)
+	FindReceipt(ctx context.Context, project sketch.ProjectNumber, key [32]byte) (sketch.Receipt, bool, error)
 	DeleteProject(context.Context, sketch.ProjectNumber) error
 }
 
@@ -24,9 +26,18 @@ type Reopener interface {
 	Reopen(testing.TB)
 }
 
+// Settings are those of a subject. Zero fields stand for the defaults.
+type Settings struct {
+	Now         func() time.Time
+	PathsPerDay int
+	Paths       int // of a project
+	Receipts    int // of a project
+}
+
 // Run holds the stores that open returns to every law. The store that open
 // returns is empty, and is closed by a cleanup of the test that it is given.
-func Run(t *testing.T, open func(*testing.T) Subject) {
+func Run(t *testing.T, open func(*testing.T, Settings) Subject) {
+	runLimits(t, open)
 	laws := []struct {
 		name string
 		law  func(*testing.T, *suite)
@@ -54,7 +65,7 @@ func Run(t *testing.T, open func(*testing.T) Subject) {
 		{"a deletion among commits", deletionAmongCommits},
 	}
 	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { l.law(t, &suite{subject: open(t)}) })
+		t.Run(l.name, func(t *testing.T) { l.law(t, &suite{subject: open(t, Settings{})}) })
 	}
 }
 
@@ -76,21 +87,27 @@ func (s *suite) reopen(t *testing.T) {
 	}
 }
 
+// Marked returns a batch with a mark.
+func Marked(mark sketch.Mark, b sketch.Batch) sketch.Batch {
+	b.Mark = mark
+	return b
+}
+
 // site is a project of the subject and the visits that it acknowledged.
 type site struct {
 	t       *testing.T
 	subject Subject
 	number  sketch.ProjectNumber
-	visits  []sketch.Visit
+	visits  []sketch.PageView
 }
 
 // commit commits a batch that must be taken.
-func (s *site) commit(visits ...sketch.Visit) {
+func (s *site) commit(visits ...sketch.PageView) {
 	s.t.Helper()
 	s.commitMarked(sketch.Mark{}, visits...)
 }
 
-func (s *site) commitMarked(mark sketch.Mark, visits ...sketch.Visit) {
+func (s *site) commitMarked(mark sketch.Mark, visits ...sketch.PageView) {
 	s.t.Helper()
 	if err := s.try(mark, visits...); err != nil {
 		s.t.Fatalf("committing %d visits: %v", len(visits), err)
@@ -99,12 +116,12 @@ func (s *site) commitMarked(mark sketch.Mark, visits ...sketch.Visit) {
 }
 
 // try commits a batch and leaves the answer to the caller.
-func (s *site) try(mark sketch.Mark, visits ...sketch.Visit) error {
-	return s.subject.Commit(s.t.Context(), sketch.Batch{Project: s.number, Visits: visits, Mark: mark})
+func (s *site) try(mark sketch.Mark, visits ...sketch.PageView) error {
+	return s.subject.Commit(s.t.Context(), Marked(mark, sketch.NewBatch(s.number, visits...)))
 }
 
 // refused commits a batch that must be refused.
-func (s *site) refused(want error, mark sketch.Mark, visits ...sketch.Visit) {
+func (s *site) refused(want error, mark sketch.Mark, visits ...sketch.PageView) {
 	s.t.Helper()
 	if err := s.try(mark, visits...); !errors.Is(err, want) {
 		s.t.Fatalf("committing: %v, expected %v", err, want)

@@ -17,7 +17,7 @@ func newTally() *tally {
 	return &tally{visitors: [2]map[sketch.Hash]bool{{}, {}}}
 }
 
-func (y *tally) add(v sketch.Visit) {
+func (y *tally) add(v sketch.PageView) {
 	y.views[v.Traffic]++
 	y.visitors[v.Traffic][v.Visitor] = true
 }
@@ -39,7 +39,7 @@ func (y *tally) count() sketch.Count {
 // Verify compares a ranking with the visits that it should be of: views and
 // counts of small sets exactly, those of large ones within five standard errors,
 // and the bounds and the order always.
-func Verify(got *sketch.Ranking, visits []sketch.Visit, within sketch.Range) error {
+func Verify(got *sketch.Ranking, visits []sketch.PageView, within sketch.Range) error {
 	site, paths := newTally(), make(map[string]*tally)
 	for _, v := range visits {
 		if !within.Contains(v.Day) {

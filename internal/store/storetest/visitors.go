@@ -20,7 +20,7 @@ const (
 // another day, to another page or as other traffic, raise views and nothing else.
 func visitorsCountOnce(t *testing.T, s *suite) {
 	site := s.site(t)
-	batch := []sketch.Visit{
+	batch := []sketch.PageView{
 		visit("/a", FirstDay, sketch.Human, 1),
 		visit("/a", FirstDay, sketch.Human, 1),
 		visit("/a", FirstDay+1, sketch.Human, 1),
@@ -70,7 +70,7 @@ func randomWorkloads(t *testing.T, s *suite) {
 // the same ranking, to the last digit.
 func orderDoesNotMatter(t *testing.T, s *suite) {
 	w := NewWorkload(7)
-	var visits []sketch.Visit
+	var visits []sketch.PageView
 	for range 40 {
 		visits = append(visits, w.Visits()...)
 	}
@@ -80,7 +80,7 @@ func orderDoesNotMatter(t *testing.T, s *suite) {
 // orderDoesNotMatterDense: also where sets turn dense on some routes in a batch,
 // on others between days only.
 func orderDoesNotMatterDense(t *testing.T, s *suite) {
-	var visits []sketch.Visit
+	var visits []sketch.PageView
 	for day := range sketch.Day(4) {
 		// Each day stays exact for the path; all four do not. Half of each day's
 		// visitors return on the next.
@@ -95,7 +95,7 @@ func orderDoesNotMatterDense(t *testing.T, s *suite) {
 	sameInAnyOrder(t, s, visits, 2)
 }
 
-func sameInAnyOrder(t *testing.T, s *suite, visits []sketch.Visit, rounds int) {
+func sameInAnyOrder(t *testing.T, s *suite, visits []sketch.PageView, rounds int) {
 	t.Helper()
 	ranges := []sketch.Range{sketch.AllDays()}
 	for day := range sketch.Day(Days) {

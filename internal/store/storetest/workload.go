@@ -37,16 +37,16 @@ func NewWorkload(seed uint64) *Workload {
 }
 
 // Visits returns the visits of the next batch.
-func (w *Workload) Visits() []sketch.Visit {
+func (w *Workload) Visits() []sketch.PageView {
 	n := 1 + w.random.IntN(40)
 	crowd := w.Crowd > 0 && w.random.IntN(8) == 0
 	if crowd {
 		n = w.Crowd
 	}
-	visits := make([]sketch.Visit, n)
+	visits := make([]sketch.PageView, n)
 	path, day := w.path(), w.day()
 	for i := range visits {
-		visits[i] = sketch.Visit{
+		visits[i] = sketch.PageView{
 			Path:    w.path(),
 			Visitor: Visitor(w.random.Uint64N(60)),
 			Day:     w.day(),
@@ -84,13 +84,13 @@ func (w *Workload) traffic() sketch.Traffic {
 }
 
 // visit returns a visit of a numbered visitor.
-func visit(path string, day sketch.Day, traffic sketch.Traffic, visitor uint64) sketch.Visit {
-	return sketch.Visit{Path: path, Day: day, Traffic: traffic, Visitor: Visitor(visitor)}
+func visit(path string, day sketch.Day, traffic sketch.Traffic, visitor uint64) sketch.PageView {
+	return sketch.PageView{Path: path, Day: day, Traffic: traffic, Visitor: Visitor(visitor)}
 }
 
 // crowd returns one visit each of the visitors numbered [from, to).
-func crowd(path string, day sketch.Day, traffic sketch.Traffic, from, to uint64) []sketch.Visit {
-	visits := make([]sketch.Visit, 0, to-from)
+func crowd(path string, day sketch.Day, traffic sketch.Traffic, from, to uint64) []sketch.PageView {
+	visits := make([]sketch.PageView, 0, to-from)
 	for n := from; n < to; n++ {
 		visits = append(visits, visit(path, day, traffic, n))
 	}

@@ -1,0 +1,48 @@
+// Package memory divides the one memory budget of a process among all that takes
+// memory in it.
+package memory
+
+// The smallest budget that a server works with, and the one that it takes
+// without being told.
+const (
+	MinBudget     int64 = 128 << 20
+	DefaultBudget int64 = 512 << 20
+)
+
+// Shares is what each part may take, in bytes unless said otherwise.
+type Shares struct {
+	// Overlay is what was folded since the last checkpoint. While one is
+	// written, as much again gathers.
+	Overlay int
+	// Queue is batches between their request and folding.
+	Queue int
+	// Bodies is request bodies that are being read.
+	Bodies int
+	// KnownPaths is how many paths are remembered, at about 16 bytes each.
+	KnownPaths int
+	// BlockCache and IndexCache are the database's.
+	BlockCache int64
+	IndexCache int64
+	// MemTable is one of the database's, of which three exist.
+	MemTable int64
+	// Heap is at what size of the heap, garbage and free memory included, the
+	// garbage collector works harder instead of letting it grow.
+	Heap int64
+}
+
+// Divide returns the shares of a budget, in bytes of anonymous memory. Together
+// what they bound is about 55 % of it: the rest is for garbage between two
+// collections, which costs the less the more there is, for checkpoints, queries
+// and compactions while they run, and for stacks and the network.
+func Divide(budget int64) Shares {
+	return Shares{
+		Overlay:    int(budget / 8),
+		Queue:      int(budget / 16),
+		Bodies:     int(budget / 16),
+		KnownPaths: int(budget / 32 / 16),
+		BlockCache: budget / 16,
+		IndexCache: budget / 32,
+		MemTable:   min(budget/32, 64<<20),
+		Heap:       budget - budget/10,
+	}
+}

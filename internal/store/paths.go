@@ -1,0 +1,220 @@
+package store
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"footfall/internal/database"
+	"footfall/sketch"
+)
+
+// knownPaths are the paths of a project that have a row of their own, by a hash
+// that differs from process to process: nobody can craft paths that collide, and
+// by chance one in 2^64 pairs does, which lets one path pass the limit.
+type knownPaths struct {
+	loaded    bool
+	forgotten uint64 // as of which it was read
+	all       map[uint64]struct{}
+	// days are those of single days. They are needed, and loaded, only while a
+	// batch might take the project over a limit: a project with few paths has
+	// few on each day too.
+	days    map[sketch.Day]map[uint64]struct{}
+	hashes  []uint64 // of the batch being decided
+	counted int      // as projects.paths has it
+	warned  sketch.Day
+}
+
+// remembered is how many hashes are in memory.
+func (k *knownPaths) remembered() int {
+	n := len(k.all)
+	for _, day := range k.days {
+		n += len(day)
+	}
+	return n
+}
+
+// admitPaths decides which page views of a batch are counted under their own
+// path and moves the others to sketch.OtherPath. What comes first has the row:
+// this depends on arrival, and so it is decided before the log. undo takes back
+// what was decided, of a batch that is refused in the end; the caller holds the
+// project from before admitPaths until after undo.
+func (s *Store) admitPaths(p *project, b *sketch.Batch) (undo func(), err error) {
+	k := &p.paths
+	if !k.loaded || k.forgotten != s.forgotten.Load() {
+		if err := s.loadPaths(b.Project, k); err != nil {
+			return nil, err
+		}
+	}
+	k.hashes = k.hashes[:0]
+	for _, path := range b.Paths {
+		k.hashes = append(k.hashes, maphash.Bytes(s.seed, path))
+	}
+	if len(k.all)+len(b.Paths) > min(s.limits.PathsPerDay, s.limits.PathsPerProject) {
+		return s.admitWithin(p, b)
+	}
+	var fresh []uint64
+	for _, hash := range k.hashes {
+		if _, known := k.all[hash]; !known {
+			k.all[hash] = struct{}{}
+			fresh = append(fresh, hash)
+		}
+	}
+	if fresh != nil {
+		s.account(b.Project, p)
+	}
+	return func() {
+		for _, hash := range fresh {
+			delete(k.all, hash)
+		}
+	}, nil
+}
+
+// admitWithin is admitPaths for a batch that might pass a limit.
+func (s *Store) admitWithin(p *project, b *sketch.Batch) (undo func(), err error) {
+	k := &p.paths
+	if k.days == nil || k.remembered() > s.projects.limit {
+		// Between batches only: what this one adds to a day is nowhere else yet.
+		k.days = make(map[sketch.Day]map[uint64]struct{})
+	}
+	var undone []func()
+	undo = func() {
+		for _, f := range undone {
+			f()
+		}
+	}
+	visits, other := b.Visits, len(b.Paths)
+	for i, visit := range b.Visits {
+		today := k.days[visit.Day]
+		if today == nil {
+			if today, err = s.loadDay(b.Project, k, visit.Day); err != nil {
+				undo()
+				return nil, err
+			}
+		}
+		hash := k.hashes[visit.Path]
+		if _, known := today[hash]; known {
+			continue
+		}
+		_, known := k.all[hash]
+		if len(today) < s.limits.PathsPerDay && (known || len(k.all) < s.limits.PathsPerProject) {
+			today[hash] = struct{}{}
+			undone = append(undone, func() { delete(today, hash) })
+			if !known {
+				k.all[hash] = struct{}{}
+				undone = append(undone, func() { delete(k.all, hash) })
+			}
+			continue
+		}
+		if len(b.Paths) == other { // The caller's slices stay as they are.
+			visits = slices.Clone(b.Visits)
+			b.Paths = append(slices.Clip(b.Paths), []byte(sketch.OtherPath))
+		}
+		visits[i].Path = uint32(other)
+	}
+	if len(b.Paths) > other {
+		s.reportOverflow(p, b.Project, visits, uint32(other))
+	}
+	b.Visits = visits
+	s.account(b.Project, p)
+	return undo, nil
+}
+
+// reportOverflow counts the page views that were moved, and logs the first ones
+// of a day.
+func (s *Store) reportOverflow(p *project, number sketch.ProjectNumber, visits []sketch.Visit, other uint32) {
+	moved := 0
+	for i := range visits {
+		if visits[i].Path == other {
+			moved++
+		}
+	}
+	s.metrics.overflow.Add(float64(moved))
+	if today := sketch.DayOf(s.now()); p.paths.warned != today {
+		p.paths.warned = today
+		s.logger.Warn("A project has more paths than have rows of their own. The further ones count in one row.",
+			"project", uint64(number), "row", sketch.OtherPath, "perDay", s.limits.PathsPerDay, "perProject", s.limits.PathsPerProject)
+	}
+}
+
+// loadPaths reads which paths of a project have a row of their own.
+func (s *Store) loadPaths(project sketch.ProjectNumber, k *knownPaths) error {
+	forgotten := s.forgotten.Load()
+	all := make(map[uint64]struct{})
+	txn, err := s.settled(project, func(p *projectOverlay) {
+		for path := range p.paths {
+			all[maphash.String(s.seed, path)] = struct{}{}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer txn.Discard()
+	eachKey(txn, database.PathPrefix(project), func(key []byte) {
+		all[maphash.Bytes(s.seed, database.SplitPathKey(key))] = struct{}{}
+	})
+	delete(all, maphash.String(s.seed, sketch.OtherPath))
+	k.all, k.days, k.loaded, k.forgotten = all, nil, true, forgotten
+	return nil
+}
+
+// loadDay reads which paths have a row of their own on a day.
+func (s *Store) loadDay(project sketch.ProjectNumber, k *knownPaths, day sketch.Day) (map[uint64]struct{}, error) {
+	today := make(map[uint64]struct{})
+	txn, err := s.settled(project, func(p *projectOverlay) {
+		if cells := p.days[day]; cells != nil {
+			for path := range cells.paths {
+				today[maphash.String(s.seed, path)] = struct{}{}
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer txn.Discard()
+	var broken error
+	eachKey(txn, database.CellDay(project, day), func(key []byte) {
+		_, path, err := database.SplitCellKey(key)
+		if err != nil {
+			broken = err
+			return
+		}
+		today[maphash.Bytes(s.seed, path)] = struct{}{}
+	})
+	if broken != nil {
+		return nil, fmt.Errorf("reading which paths %v has: %w", day, broken)
+	}
+	delete(today, maphash.String(s.seed, sketch.OtherPath))
+	k.days[day] = today
+	return today, nil
+}
+
+// settled waits until all batches of a project are folded, and then returns what
+// Badger holds, having shown what the overlays hold beyond it.
+func (s *Store) settled(project sketch.ProjectNumber, show func(*projectOverlay)) (*badger.Txn, error) {
+	if err := s.awaitIdle(project); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range []*overlay{s.active, s.flushing} {
+		if o != nil && o.projects[project] != nil {
+			show(o.projects[project])
+		}
+	}
+	return s.db.Snapshot(), nil
+}
+
+// eachKey calls visit with the keys under prefix. The slice dies with the call.
+func eachKey(txn *badger.Txn, prefix []byte, visit func(key []byte)) {
+	opts := badger.DefaultIteratorOptions
+	opts.Prefix = prefix
+	opts.PrefetchValues = false
+	cursor := txn.NewIterator(opts)
+	defer cursor.Close()
+	for cursor.Rewind(); cursor.Valid(); cursor.Next() {
+		visit(cursor.Item().Key())
+	}
+}
