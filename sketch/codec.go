@@ -47,7 +47,8 @@ func appendSet(dst []byte, s *Set) []byte {
 		return append(dst, s.dense...)
 	}
 	dst = binary.AppendUvarint(dst, uint64(s.count)+1)
-	for _, h := range s.sorted() {
+	var few [64]Hash // Most sets are small: no allocation for them.
+	for _, h := range s.appendSorted(few[:0]) {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(h))
 	}
 	return dst

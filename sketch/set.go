@@ -215,9 +215,18 @@ func (s *Set) each(visit func(Hash)) {
 }
 
 // sorted returns the hashes of an exact set in ascending order.
-func (s *Set) sorted() []Hash {
-	hashes := make([]Hash, 0, s.count)
-	s.each(func(h Hash) { hashes = append(hashes, h) })
+func (s *Set) sorted() []Hash { return s.appendSorted(nil) }
+
+func (s *Set) appendSorted(hashes []Hash) []Hash {
+	hashes = slices.Grow(hashes, s.count)
+	if s.zero {
+		hashes = append(hashes, 0)
+	}
+	for _, h := range s.table {
+		if h != 0 {
+			hashes = append(hashes, h)
+		}
+	}
 	slices.Sort(hashes)
 	return hashes
 }

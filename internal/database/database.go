@@ -35,11 +35,16 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Values stay below the threshold, so that Badger's value log is never used and
-// never collected: the largest is a site cell of two times 64 KiB.
 const (
-	memTables      = 2
+	memTables = 2
+	// Values stay below the threshold, so that Badger's value log is never used
+	// and never collected: the largest is a site cell of two times 64 KiB.
 	valueThreshold = 1 << 20
+	// A checkpoint writes several memtables at once and then nothing for a while.
+	// With Badger's defaults, 5 and 15, it waits for compactions in between, and
+	// page views wait for it.
+	levelZeroTables = 10
+	levelZeroStall  = 40
 )
 
 // DB is the open database. It is safe for concurrent use.
@@ -62,22 +67,26 @@ type DB struct {
 }
 
 // Open opens the database in dir and creates it where it is missing. The caller
-// holds the data directory's lock. ErrDamaged says that
-// something that was written is gone or does not check; nothing was changed then.
+// holds the data directory's lock. ErrDamaged says that something that was written
+// is gone or does not check; nothing was changed then.
 // sketch.ErrDiskFull says that there is no room to work in.
 func Open(dir string, o Options) (*DB, error) {
 	o.BlockCacheBytes = cmp.Or(o.BlockCacheBytes, 32<<20)
 	o.IndexCacheBytes = cmp.Or(o.IndexCacheBytes, 16<<20)
 	o.MemTableBytes = cmp.Or(o.MemTableBytes, 16<<20)
+	// Tables are not compressed: most of a cell is hashes, which are random bytes.
+	// zstd made the directory a quarter smaller and took a tenth of all processor
+	// time while page views came in (bench/README.md).
 	opts := badger.DefaultOptions(dir).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // Updates take turns; nothing else reads what it writes.
 		WithNumVersionsToKeep(1).
-		WithCompression(options.ZSTD).
-		WithZSTDCompressionLevel(1).
+		WithCompression(options.None).
 		WithChecksumVerificationMode(options.OnBlockRead). // And see check.
 		WithMemTableSize(o.MemTableBytes).
 		WithNumMemtables(memTables).
+		WithNumLevelZeroTables(levelZeroTables).
+		WithNumLevelZeroTablesStall(levelZeroStall).
 		WithBlockCacheSize(o.BlockCacheBytes).
 		WithIndexCacheSize(o.IndexCacheBytes).
 		WithValueThreshold(valueThreshold).

@@ -233,6 +233,12 @@ func TestFailedCheckpoint(t *testing.T) {
 func TestStoreRefusesAfterFailedCheckpoint(t *testing.T) {
 	n := open(t, small)
 	batch := sketch.NewBatch(1, sketch.PageView{Path: "/", Day: storetest.FirstDay})
+	if err := n.Commit(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
 	put(t, n.db, database.CellKey(1, storetest.FirstDay, "/"), []byte("damaged"))
 	var err error
 	for err == nil { // Until the checkpoint was tried.

@@ -30,7 +30,7 @@ func (s *Store) Kill() error {
 // checkpoint that keep chooses by their keys, and not its position: what a crash
 // leaves of it.
 func (s *Store) InterruptCheckpoint(keep func(key []byte) bool) error {
-	return s.db.Write(filter(s.entries(s.active), keep))
+	return s.db.Write(filter(entries(s.db, s.active), keep))
 }
 
 // HoldCheckpoint writes a checkpoint and calls during twice: while the cells that
@@ -46,12 +46,12 @@ func (s *Store) HoldCheckpoint(first func(key []byte) bool, during func()) error
 	s.flushing = s.active
 	s.active = newOverlay(s.flushing.to)
 	s.mu.Unlock()
-	if err := s.db.Write(filter(s.entries(s.flushing), first)); err != nil {
+	if err := s.db.Write(filter(entries(s.db, s.flushing), first)); err != nil {
 		return err
 	}
 	during()
 	others := func(key []byte) bool { return !first(key) }
-	if err := s.db.Write(filter(s.entries(s.flushing), others)); err != nil {
+	if err := s.db.Write(filter(entries(s.db, s.flushing), others)); err != nil {
 		return err
 	}
 	during()
