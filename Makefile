@@ -17,7 +17,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(COMMIT)
 
-.PHONY: all build demo test lint fuzz bench bench-peers soak crawlers strace redis clean
+.PHONY: all build demo test test-long lint fuzz bench bench-peers soak crawlers strace redis clean
 
 all: build
 
@@ -30,6 +30,12 @@ demo: build
 test: strace
 	go vet ./...
 	go test -race -timeout 15m ./...
+
+# The tests of crashes and faults on the real binary, and of kills in the store,
+# with 50 rounds instead of a few.
+test-long: strace
+	FOOTFALL_ROUNDS=50 go test -timeout 120m -v -run 'TestKill|TestFailedSync|TestFullDisk|TestDamagedFiles' ./cmd/footfall
+	FOOTFALL_ROUNDS=50 go test -timeout 30m -v -run TestKill ./internal/store
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...
