@@ -58,7 +58,7 @@ func (p *Pipeline) readBody(r *http.Request, project sketch.ProjectNumber) (_ *b
 	sent := &buffer{from: &p.buffers, project: project}
 	if err := sent.readFrom(r.Body, limit); err != nil {
 		sent.free()
-		return nil, bodyError(err, tooLarge)
+		return nil, p.bodyError(err, tooLarge)
 	}
 	if coding == identity {
 		return sent, nil
@@ -67,16 +67,17 @@ func (p *Pipeline) readBody(r *http.Request, project sketch.ProjectNumber) (_ *b
 	decoded := &buffer{from: &p.buffers, project: project}
 	if err := p.decoders.decode(decoded, coding, sent.bytes, limit); err != nil {
 		decoded.free()
-		return nil, bodyError(err, tooLarge)
+		return nil, p.bodyError(err, tooLarge)
 	}
 	return decoded, nil
 }
 
-func bodyError(err error, tooLarge *api.Error) error {
+func (p *Pipeline) bodyError(err error, tooLarge *api.Error) error {
 	switch {
 	case errors.Is(err, errTooLong), errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return tooLarge
 	case errors.Is(err, sketch.ErrOverloaded):
+		p.metrics.refused.Inc()
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &api.Error{Status: http.StatusRequestTimeout, Message: "the body did not arrive in time"}

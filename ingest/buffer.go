@@ -19,8 +19,8 @@ const (
 
 // buffers hands out the memory of request bodies: bounded over all requests,
 // which projects share, and taken as the bytes arrive. What a client announces
-// takes nothing, so one that is slow or stuck holds at most four times what it
-// has sent.
+// takes nothing, so one that is slow or stuck holds the smallest buffer, or four
+// times what it has sent.
 type buffers struct {
 	memory *fairshare.Pool
 	kept   [keptSizes]sync.Pool // of *[]byte, by size
@@ -41,7 +41,7 @@ var errTooLong = errors.New("text is too long")
 func (b *buffer) readFrom(r io.Reader, limit int) error {
 	for {
 		if len(b.bytes) == cap(b.bytes) {
-			if err := b.grow(); err != nil {
+			if err := b.grow(limit + 1); err != nil { // One more tells that there are more.
 				return err
 			}
 		}
@@ -59,8 +59,9 @@ func (b *buffer) readFrom(r io.Reader, limit int) error {
 	}
 }
 
-func (b *buffer) grow() error {
-	size := max(minBuffer, bufferGrowth*cap(b.bytes))
+// grow makes room for more bytes, for so many in all at most.
+func (b *buffer) grow(most int) error {
+	size := min(max(minBuffer, bufferGrowth*cap(b.bytes)), most)
 	if !b.from.memory.Take(b.project, size) {
 		return sketch.ErrOverloaded
 	}

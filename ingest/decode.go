@@ -46,7 +46,7 @@ type decoder struct {
 }
 
 // newDecoder returns a decoder of events that have at most maxLine bytes where they
-// stand in lines.
+// stand on a line or by themselves.
 func newDecoder(maxLine int) *decoder {
 	return &decoder{maxLine: maxLine, json: jsontext.NewDecoder(bytes.NewReader(nil)), place: (*event).field}
 }
@@ -96,7 +96,7 @@ func (d *decoder) events(body []byte, lines bool, take func(index int, e *event,
 }
 
 func (d *decoder) tooLong() error {
-	return fmt.Errorf("a line must have at most %d bytes", d.maxLine)
+	return fmt.Errorf("an event on a line or by itself must have at most %d bytes", d.maxLine)
 }
 
 // release lets go of the text, and of memory that only a long one took.
@@ -135,6 +135,9 @@ func (d *decoder) single(text []byte, take func(int, *event, error)) bool {
 	e, err := d.next()
 	if _, broken := errors.AsType[*syntaxError](err); broken || len(d.rest(text)) > 0 {
 		return false
+	}
+	if len(text) > d.maxLine {
+		e, err = nil, d.tooLong()
 	}
 	take(0, e, err)
 	return true

@@ -31,11 +31,11 @@ func idempotencyKey(values []string) (key string, found bool, err error) {
 	default:
 		return "", false, errIdempotencyKey
 	}
-	if inner, quoted := strings.CutPrefix(key, `"`); quoted {
-		if key, quoted = strings.CutSuffix(inner, `"`); !quoted {
+	if strings.HasPrefix(key, `"`) {
+		var ok bool
+		if key, ok = unquoteKey(key); !ok {
 			return "", false, errIdempotencyKey
 		}
-		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
 	}
 	if len(key) == 0 || len(key) > maxKeyBytes {
 		return "", false, errIdempotencyKey
@@ -46,6 +46,26 @@ func idempotencyKey(values []string) (key string, found bool, err error) {
 		}
 	}
 	return key, true, nil
+}
+
+// unquoteKey reads a string of RFC 9651 section 3.3.3. ok is false for what is none:
+// a quote within it that is not escaped, or a backslash that escapes nothing.
+func unquoteKey(quoted string) (key string, ok bool) {
+	var text strings.Builder
+	for i := 1; i < len(quoted); i++ {
+		switch c := quoted[i]; c {
+		case '"':
+			return text.String(), i == len(quoted)-1
+		case '\\':
+			if i++; i == len(quoted) || quoted[i] != '"' && quoted[i] != '\\' {
+				return "", false
+			}
+			text.WriteByte(quoted[i])
+		default:
+			text.WriteByte(c)
+		}
+	}
+	return "", false
 }
 
 // newReceipt returns the receipt of a request with an idempotency key, without its

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"footfall/internal/fairshare"
 	"footfall/sketch"
 )
 
@@ -13,6 +14,7 @@ type metrics struct {
 	ignored   prometheus.Counter
 	rejected  prometheus.Counter
 	repeated  prometheus.Counter
+	refused   prometheus.Counter
 	bytes     prometheus.Counter
 	logLines  prometheus.Counter
 	logFaults prometheus.Counter
@@ -20,7 +22,7 @@ type metrics struct {
 
 // newMetrics registers the metrics of the way in. A nil registerer leaves them
 // unregistered.
-func newMetrics(registerer prometheus.Registerer) *metrics {
+func newMetrics(registerer prometheus.Registerer, memory *fairshare.Pool) *metrics {
 	factory := promauto.With(registerer)
 	events := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "footfall_events_total",
@@ -29,6 +31,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "footfall_body_bytes", Help: "Memory of bodies that are being read.",
+	}, func() float64 { return float64(memory.Used()) })
 	return &metrics{
 		accepted: [2]prometheus.Counter{
 			sketch.Human: events.WithLabelValues("accepted", "human"),
@@ -37,6 +42,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		ignored:   events.WithLabelValues("ignored", ""),
 		rejected:  events.WithLabelValues("rejected", ""),
 		repeated:  counter("footfall_repeated_batches_total", "Batches that were sent again with their idempotency key, and counted once."),
+		refused:   counter("footfall_bodies_refused_total", "Bodies refused because the memory for them, or their project's share of it, was taken."),
 		bytes:     counter("footfall_ingest_bytes_total", "Bytes of request bodies and access logs that were read."),
 		logLines:  counter("footfall_import_lines_total", "Lines of access logs that were read."),
 		logFaults: counter("footfall_import_malformed_lines_total", "Lines of access logs that are in no known format."),

@@ -34,11 +34,18 @@ type Options struct {
 	MaxBodyBytes int64
 	// MaxLineBytes bounds an event of newline-delimited JSON. 0 means 64 KiB.
 	MaxLineBytes int
-	// BodyBytes bounds the memory of all bodies that are being read. 0 means 32 MiB.
+	// BodyBytes bounds the memory of all bodies that are being read. 0 means 64 MiB.
+	// It should be BodiesPerLargest times MaxBodyBytes at least.
 	BodyBytes int
 	// Registerer takes the metrics. It may be nil.
 	Registerer prometheus.Registerer
 }
+
+// BodiesPerLargest is how many times the largest body the memory of all bodies
+// must have room for, so that it passes while it is alone: an encoded one takes
+// one buffer as it is sent and two, while the larger is filled, as it is decoded;
+// and a project gets half of what is free.
+const BodiesPerLargest = 4
 
 // Pipeline turns page views into committed batches. It is safe for concurrent
 // use.
@@ -92,16 +99,17 @@ func New(opts Options) (*Pipeline, error) {
 		opts.MaxLineBytes = 64 << 10
 	}
 	if opts.BodyBytes == 0 {
-		opts.BodyBytes = 32 << 20
+		opts.BodyBytes = BodiesPerLargest * int(opts.MaxBodyBytes)
 	}
+	memory := fairshare.NewPool(opts.BodyBytes)
 	return &Pipeline{
 		store:      opts.Store,
 		now:        opts.Now,
 		maxBody:    opts.MaxBodyBytes,
 		maxLine:    opts.MaxLineBytes,
-		buffers:    buffers{memory: fairshare.NewPool(opts.BodyBytes)},
+		buffers:    buffers{memory: memory},
 		decoders:   newDecoders(runtime.GOMAXPROCS(0)),
 		classifier: classifier,
-		metrics:    newMetrics(opts.Registerer),
+		metrics:    newMetrics(opts.Registerer, memory),
 	}, nil
 }

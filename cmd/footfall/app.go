@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -58,6 +59,17 @@ type bounds struct {
 	paths        int64 // of a project
 }
 
+// maxBody returns the bound of a body. Without being told it is the usual one, or
+// less where the memory has no room for that.
+func (b bounds) maxBody(shares memory.Shares) (int64, error) {
+	const usual = 16 << 20
+	most := int64(shares.Bodies / ingest.BodiesPerLargest)
+	if b.maxBodyBytes > most {
+		return 0, fmt.Errorf("--max-body-bytes must be at most %d, for which --memory has room", most)
+	}
+	return cmp.Or(b.maxBodyBytes, min(usual, most)), nil
+}
+
 // logRoom is the room that the disk must have beside what the database keeps in
 // reserve, so that the log grows to its next checkpoint and that can be written.
 const logRoom = 128 << 20
@@ -77,6 +89,10 @@ func (a *app) open(opts appOptions) (err error) {
 		return err
 	}
 	shares := memory.Divide(cmp.Or(opts.bounds.memory, memory.DefaultBudget))
+	maxBody, err := opts.bounds.maxBody(shares)
+	if err != nil {
+		return err
+	}
 	a.db, err = database.Open(a.dir.Database(), database.Options{
 		BlockCacheBytes: shares.BlockCache,
 		IndexCacheBytes: shares.IndexCache,
@@ -114,7 +130,7 @@ func (a *app) open(opts appOptions) (err error) {
 	a.pipeline, err = ingest.New(ingest.Options{
 		Store:        a.store,
 		Now:          opts.now,
-		MaxBodyBytes: opts.bounds.maxBodyBytes,
+		MaxBodyBytes: maxBody,
 		MaxLineBytes: int(opts.bounds.maxLineBytes),
 		BodyBytes:    shares.Bodies,
 		Registerer:   opts.registerer,

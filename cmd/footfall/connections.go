@@ -8,6 +8,9 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // boundedListener accepts at most so many connections at a time. One more is
@@ -16,6 +19,7 @@ import (
 type boundedListener struct {
 	net.Listener
 	logger   *slog.Logger
+	refused  prometheus.Counter
 	open     chan struct{} // one for each connection
 	refusing chan struct{} // one for each that is being refused
 	running  sync.WaitGroup
@@ -27,10 +31,13 @@ const (
 	refusalTime   = time.Second
 )
 
-func newBoundedListener(l net.Listener, most int, logger *slog.Logger) *boundedListener {
+func newBoundedListener(l net.Listener, most int, registerer prometheus.Registerer, logger *slog.Logger) *boundedListener {
 	return &boundedListener{
 		Listener: l,
 		logger:   logger,
+		refused: promauto.With(registerer).NewCounter(prometheus.CounterOpts{
+			Name: "footfall_connections_refused_total", Help: "Connections refused because there were too many.",
+		}),
 		open:     make(chan struct{}, most),
 		refusing: make(chan struct{}, refusedAtOnce),
 	}
@@ -60,6 +67,7 @@ func (l *boundedListener) Close() error {
 }
 
 func (l *boundedListener) refuse(conn net.Conn) {
+	l.refused.Inc()
 	select {
 	case l.refusing <- struct{}{}:
 	default:

@@ -105,7 +105,7 @@ func (s *server) listen(opts serverOptions) (err error) {
 	if s.client, err = net.Listen("tcp", opts.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	s.client = newBoundedListener(s.client, int(opts.limits.maxConnections), s.logger)
+	s.client = newBoundedListener(s.client, int(opts.limits.maxConnections), s.registry, s.logger)
 	if opts.metricsListen != "" {
 		if s.metrics, err = net.Listen("tcp", opts.metricsListen); err != nil {
 			return fmt.Errorf("--metrics-listen: %w", err)

@@ -136,9 +136,11 @@ func Encode(value any) []byte {
 
 // WriteJSON answers a request with JSON that is encoded already.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	header := w.Header()
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	// A failed write means that the client has gone; there is nobody to tell.
 	_, _ = w.Write(body)

@@ -47,16 +47,18 @@ const manifestFile = "MANIFEST"
 // DB.commit. Only the end of the newest log may be torn, and only
 // behind that version: it is of a write that was never reported done.
 //
-// version is nil for a database that was written before there was such a file:
-// then gaps are not looked for.
+// version is nil where that file is missing: nothing was written then.
 func check(dir string, opts badger.Options, version *versionFile) error {
 	tables, err := checkTables(dir, opts)
 	if err != nil {
 		return err
 	}
 	logs, err := scanMemtableLogs(dir)
-	if err != nil || version == nil {
+	if err != nil {
 		return err
+	}
+	if version == nil {
+		return checkUnwritten(dir, tables, logs)
 	}
 	covered := tables
 	for i, log := range logs {
@@ -72,6 +74,18 @@ func check(dir string, opts badger.Options, version *versionFile) error {
 	if covered < version.last {
 		return &DamageError{File: dir, Reason: fmt.Sprintf(
 			"what was written ends with version %d, but version %d had been reported as written", covered, version.last)}
+	}
+	return nil
+}
+
+// checkUnwritten refuses a database that lacks its version file though something
+// was written: the file comes before the first write.
+func checkUnwritten(dir string, tables uint64, logs []memtableScan) error {
+	for _, log := range logs {
+		tables = max(tables, log.last)
+	}
+	if tables > 0 {
+		return &DamageError{File: filepath.Join(dir, versionFileName), Reason: "it is missing"}
 	}
 	return nil
 }

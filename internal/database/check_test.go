@@ -144,7 +144,7 @@ func TestCheck(t *testing.T) {
 		{"the manifest is gone", remove("MANIFEST"), "MANIFEST"},
 		{"one slot of the version", flip("VERSION", 1), ""},
 		{"the version is cut", cut("VERSION", 5), "VERSION"},
-		{"a database from before there was a version file", remove("VERSION"), ""},
+		{"the version is gone", remove("VERSION"), "VERSION"},
 	}
 	whole := flushing(t)
 	for _, test := range tests {

@@ -31,14 +31,14 @@ type Shares struct {
 }
 
 // Divide returns the shares of a budget, in bytes of anonymous memory. Together
-// what they bound is about 55 % of it: the rest is for garbage between two
+// what they bound is two thirds of it at most: the rest is for garbage between two
 // collections, which costs the less the more there is, for checkpoints, queries
 // and compactions while they run, and for stacks and the network.
 func Divide(budget int64) Shares {
 	return Shares{
 		Overlay:    int(budget / 8),
 		Queue:      int(budget / 16),
-		Bodies:     int(budget / 16),
+		Bodies:     int(budget / 8),
 		KnownPaths: int(budget / 32 / 16),
 		BlockCache: budget / 16,
 		IndexCache: budget / 32,

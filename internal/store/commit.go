@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,15 +28,18 @@ func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 		return nil
 	}
 	started := time.Now()
-	done, err := s.enqueue(b)
-	if first, repeated := errors.AsType[*inFlight](err); repeated {
+	done, err := s.enqueue(ctx, b)
+	for first, repeated := errors.AsType[*inFlight](err); repeated; first, repeated = errors.AsType[*inFlight](err) {
 		// Both get the same answer, once it is known that there is one.
 		select {
-		case <-first.settled:
+		case <-first.batch.settled:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		return cmp.Or(s.queue.refused(b.Project), sketch.ErrRepeated)
+		if first.batch.refused == nil {
+			return sketch.ErrRepeated
+		}
+		done, err = s.enqueue(ctx, b)
 	}
 	if err != nil {
 		return err
@@ -52,23 +54,29 @@ func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 // one project take turns at it: what was decided first is then first in the log
 // too, so a start after a crash never finds a batch that rests on one which is
 // not there.
-func (s *Store) enqueue(b sketch.Batch) (chan error, error) {
+func (s *Store) enqueue(ctx context.Context, b sketch.Batch) (chan error, error) {
+	// At once, where nothing was done for it yet.
 	if s.queue.pool.Used() >= s.queueBytes {
-		s.metrics.overloaded.Inc() // At once: nothing was done for it yet.
+		s.metrics.refused(sketch.ErrOverloaded)
 		return nil, sketch.ErrOverloaded
+	}
+	if err := s.room(); err != nil {
+		s.metrics.refused(err)
+		return nil, err
 	}
 	project := s.lockProject(b.Project)
 	defer project.mu.Unlock()
-	if err := s.queue.refused(b.Project); err != nil {
+	refusals, err := s.queue.begin(b.Project)
+	if err != nil {
 		return nil, err
 	}
 	if err := s.checkMark(b); err != nil {
 		return nil, err
 	}
-	if err := s.checkReceipt(project, b); err != nil {
+	if err := s.checkReceipt(ctx, project, b); err != nil {
 		return nil, err
 	}
-	undo, err := s.admitPaths(project, &b)
+	undo, err := s.admitPaths(ctx, project, &b)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +86,11 @@ func (s *Store) enqueue(b sketch.Batch) (chan error, error) {
 		// whoever may send page views could stop the store.
 		err = fmt.Errorf("committing a record of %d bytes: %w", len(p.record), sketch.ErrBatchTooLarge)
 	} else {
-		err = s.queue.push(p)
+		err = s.queue.push(p, refusals)
 	}
 	if err != nil {
 		undo()
-		if errors.Is(err, sketch.ErrOverloaded) {
-			s.metrics.overloaded.Inc()
-		}
+		s.metrics.refused(err)
 		return nil, err
 	}
 	if b.Receipt != nil {
@@ -146,6 +152,7 @@ func (s *Store) append(group []*pending) []*pending {
 	}
 	if err := s.room(); err != nil {
 		// Before anything was tried: a write that fails would latch the log.
+		s.metrics.refused(err)
 		s.forgotten.Add(1)
 		s.queue.refuse(group, err)
 		return nil

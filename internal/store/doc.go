@@ -3,13 +3,18 @@
 //
 // A batch's way, and the files in its order:
 //
-//   - commit.go: a batch waits in a bounded queue; the writer takes all that wait
-//     and appends them to the log with one sync, then acknowledges them.
-//   - record.go: a batch as the log stores it.
-//   - fold.go: acknowledged batches are folded, in the order of their positions,
-//     into the overlay (overlay.go): what came since the last checkpoint.
-//   - checkpoint.go: the overlay is written into the cells in Badger, then the
-//     position up to which that was done, then the log is cut there.
+//   - commit.go: every decision about a batch is taken, in turns with the other
+//     batches of its project (project.go): whether its source goes on where it ended,
+//     whether its idempotency key was used (receipts.go), which paths have a row of
+//     their own (paths.go).
+//   - record.go: it is encoded as the log stores it.
+//   - queue.go: it waits in a bounded queue, of which projects have fair shares; the
+//     writer appends what waits to the log with one sync, then acknowledges it.
+//   - fold.go: acknowledged batches are folded, in the order of their positions and
+//     from their records, into the overlay (overlay.go): what came since the last
+//     checkpoint.
+//   - checkpoint.go: the overlay is written into the cells in Badger (entries.go),
+//     then the position up to which that was done, then the log is cut there.
 //   - rank.go: a query takes the overlay and a snapshot of Badger at one instant
 //     and unites both.
 //   - source.go: how far each access log was imported.

@@ -106,7 +106,7 @@ func (s *Store) awaitFolded(ctx context.Context, through sketch.Position) error 
 
 // awaitIdle waits until no batch of a project is between Commit and folding. The
 // caller holds the project, so none comes.
-func (s *Store) awaitIdle(project sketch.ProjectNumber) error {
+func (s *Store) awaitIdle(ctx context.Context, project sketch.ProjectNumber) error {
 	for {
 		s.mu.Lock()
 		advanced := s.folded
@@ -117,7 +117,10 @@ func (s *Store) awaitIdle(project sketch.ProjectNumber) error {
 		select {
 		case <-advanced:
 		case <-s.queue.failed:
-			return s.queue.refused(project)
+			_, err := s.queue.begin(project)
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"footfall/sketch"
 )
 
 // metrics are listed in docs/metrics.md.
@@ -12,6 +16,7 @@ type metrics struct {
 	checkpointSeconds prometheus.Histogram
 	rankSeconds       prometheus.Histogram
 	overloaded        prometheus.Counter
+	diskFull          prometheus.Counter
 	overflow          prometheus.Counter
 }
 
@@ -37,14 +42,17 @@ func newMetrics(registerer prometheus.Registerer, s *Store) *metrics {
 		func() float64 { return float64(s.db.Size()) })
 	gauge("footfall_log_position", "Position of the last acknowledged batch.",
 		func() float64 { return float64(s.Acknowledged()) })
+	refused := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "footfall_batches_refused_total",
+		Help: "Batches refused because the queue, or their project's share of it, was full, or the disk.",
+	}, []string{"reason"})
 	return &metrics{
 		commitSeconds:     histogram("footfall_commit_duration_seconds", "Time from handing in a batch until it is durable."),
 		appendSeconds:     histogram("footfall_log_append_duration_seconds", "Time to append a group of batches to the log and sync it."),
 		checkpointSeconds: histogram("footfall_checkpoint_duration_seconds", "Time to write a checkpoint."),
 		rankSeconds:       histogram("footfall_rank_duration_seconds", "Time to rank the visitors of a range."),
-		overloaded: factory.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_batches_refused_total", Help: "Batches refused because the queue, or their project's share of it, was full.",
-		}),
+		overloaded:        refused.WithLabelValues("queue"),
+		diskFull:          refused.WithLabelValues("disk"),
 		overflow: factory.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_overflow_views_total", Help: "Page views counted in the row (other), because their project has too many paths.",
 		}),
@@ -59,4 +67,14 @@ func (s *Store) overlaySize() int {
 		size += s.flushing.bytes
 	}
 	return size
+}
+
+// refused counts a batch that may be taken later.
+func (m *metrics) refused(err error) {
+	switch {
+	case errors.Is(err, sketch.ErrOverloaded):
+		m.overloaded.Inc()
+	case errors.Is(err, sketch.ErrDiskFull):
+		m.diskFull.Inc()
+	}
 }

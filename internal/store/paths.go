@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -41,10 +42,10 @@ func (k *knownPaths) remembered() int {
 // this depends on arrival, and so it is decided before the log. undo takes back
 // what was decided, of a batch that is refused in the end; the caller holds the
 // project from before admitPaths until after undo.
-func (s *Store) admitPaths(p *project, b *sketch.Batch) (undo func(), err error) {
+func (s *Store) admitPaths(ctx context.Context, p *project, b *sketch.Batch) (undo func(), err error) {
 	k := &p.paths
 	if !k.loaded || k.forgotten != s.forgotten.Load() {
-		if err := s.loadPaths(b.Project, k); err != nil {
+		if err := s.loadPaths(ctx, b.Project, k); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +54,7 @@ func (s *Store) admitPaths(p *project, b *sketch.Batch) (undo func(), err error)
 		k.hashes = append(k.hashes, maphash.Bytes(s.seed, path))
 	}
 	if len(k.all)+len(b.Paths) > min(s.limits.PathsPerDay, s.limits.PathsPerProject) {
-		return s.admitWithin(p, b)
+		return s.admitWithin(ctx, p, b)
 	}
 	var fresh []uint64
 	for _, hash := range k.hashes {
@@ -73,7 +74,7 @@ func (s *Store) admitPaths(p *project, b *sketch.Batch) (undo func(), err error)
 }
 
 // admitWithin is admitPaths for a batch that might pass a limit.
-func (s *Store) admitWithin(p *project, b *sketch.Batch) (undo func(), err error) {
+func (s *Store) admitWithin(ctx context.Context, p *project, b *sketch.Batch) (undo func(), err error) {
 	k := &p.paths
 	if k.days == nil || k.remembered() > s.projects.limit {
 		// Between batches only: what this one adds to a day is nowhere else yet.
@@ -89,7 +90,7 @@ func (s *Store) admitWithin(p *project, b *sketch.Batch) (undo func(), err error
 	for i, visit := range b.Visits {
 		today := k.days[visit.Day]
 		if today == nil {
-			if today, err = s.loadDay(b.Project, k, visit.Day); err != nil {
+			if today, err = s.loadDay(ctx, b.Project, k, visit.Day); err != nil {
 				undo()
 				return nil, err
 			}
@@ -140,10 +141,10 @@ func (s *Store) reportOverflow(p *project, number sketch.ProjectNumber, visits [
 }
 
 // loadPaths reads which paths of a project have a row of their own.
-func (s *Store) loadPaths(project sketch.ProjectNumber, k *knownPaths) error {
+func (s *Store) loadPaths(ctx context.Context, project sketch.ProjectNumber, k *knownPaths) error {
 	forgotten := s.forgotten.Load()
 	all := make(map[uint64]struct{})
-	txn, err := s.settled(project, func(p *projectOverlay) {
+	txn, err := s.settled(ctx, project, func(p *projectOverlay) {
 		for path := range p.paths {
 			all[maphash.String(s.seed, path)] = struct{}{}
 		}
@@ -161,9 +162,9 @@ func (s *Store) loadPaths(project sketch.ProjectNumber, k *knownPaths) error {
 }
 
 // loadDay reads which paths have a row of their own on a day.
-func (s *Store) loadDay(project sketch.ProjectNumber, k *knownPaths, day sketch.Day) (map[uint64]struct{}, error) {
+func (s *Store) loadDay(ctx context.Context, project sketch.ProjectNumber, k *knownPaths, day sketch.Day) (map[uint64]struct{}, error) {
 	today := make(map[uint64]struct{})
-	txn, err := s.settled(project, func(p *projectOverlay) {
+	txn, err := s.settled(ctx, project, func(p *projectOverlay) {
 		if cells := p.days[day]; cells != nil {
 			for path := range cells.paths {
 				today[maphash.String(s.seed, path)] = struct{}{}
@@ -193,8 +194,8 @@ func (s *Store) loadDay(project sketch.ProjectNumber, k *knownPaths, day sketch.
 
 // settled waits until all batches of a project are folded, and then returns what
 // Badger holds, having shown what the overlays hold beyond it.
-func (s *Store) settled(project sketch.ProjectNumber, show func(*projectOverlay)) (*badger.Txn, error) {
-	if err := s.awaitIdle(project); err != nil {
+func (s *Store) settled(ctx context.Context, project sketch.ProjectNumber, show func(*projectOverlay)) (*badger.Txn, error) {
+	if err := s.awaitIdle(ctx, project); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

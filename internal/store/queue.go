@@ -18,9 +18,10 @@ type pending struct {
 	receipt  *sketch.Receipt
 	position sketch.Position
 	done     chan error // capacity 1; answered once the batch is durable
-	// settled is closed with the answer, for others that wait for the same
-	// receipt. nil without one.
+	// settled is closed with the answer, which refused is then, for others that
+	// wait for the same receipt. nil without one.
 	settled chan struct{}
+	refused error
 }
 
 // bytes is the memory that the queue accounts a batch with.
@@ -30,6 +31,7 @@ func (p *pending) bytes() int {
 }
 
 func (p *pending) answer(err error) {
+	p.refused = err
 	p.done <- err
 	if p.settled != nil {
 		close(p.settled)
@@ -51,6 +53,8 @@ type queue struct {
 	failure error         // of the log; latched
 	failed  chan struct{} // closed with the first failure
 	acked   sketch.Position
+	// refusals counts how often what had been decided about was refused.
+	refusals uint64
 	// marks and receipts are the latest of each source, and each receipt, among
 	// the batches not yet folded.
 	marks    map[sourceKey]sketch.Mark
@@ -82,12 +86,24 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// push queues a batch, or refuses it and keeps nothing of it.
-func (q *queue) push(p *pending) error {
+// begin returns how often what had been decided about was refused, for push, or why
+// no batch of a project is taken.
+func (q *queue) begin(project sketch.ProjectNumber) (refusals uint64, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.refusals, q.refusal(project)
+}
+
+// push queues a batch that was decided about since begin, or refuses it and keeps
+// nothing of it.
+func (q *queue) push(p *pending, refusals uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.refusal(p.project); err != nil {
 		return err
+	}
+	if q.refusals != refusals {
+		return sketch.ErrOverloaded // What it rests on may have been refused.
 	}
 	if !q.pool.Take(p.project, p.bytes()) {
 		return sketch.ErrOverloaded
@@ -123,8 +139,8 @@ func (q *queue) refusal(project sketch.ProjectNumber) error {
 
 // A group is what shares one sync: at most about groupBytes, of which a project
 // gets turnBytes, or one batch, before the next one has its turn. So the batch
-// of a project that sends little waits for two groups at most, however much
-// another one has queued.
+// of a project that sends little waits for two groups, however much another one
+// has queued, unless so many projects have that a group is full of their turns.
 const (
 	groupBytes = 4 << 20
 	turnBytes  = 64 << 10
@@ -209,11 +225,7 @@ func (q *queue) fail(group []*pending, err error) {
 		close(q.failed)
 	}
 	q.failure = errors.Join(q.failure, err)
-	for _, line := range q.waiting {
-		group = append(group, line...)
-	}
-	clear(q.waiting)
-	q.turns = nil
+	group = append(group, q.clear()...)
 	q.mu.Unlock()
 	for _, p := range group {
 		p.answer(fmt.Errorf("%w: %w", sketch.ErrUnavailable, err))
@@ -221,12 +233,27 @@ func (q *queue) fail(group []*pending, err error) {
 	q.release(group)
 }
 
-// refuse answers a group of which nothing was kept.
+// refuse answers a group of which nothing was kept, and all that wait: they may
+// rest on it, as the next part of an import does.
 func (q *queue) refuse(group []*pending, err error) {
+	q.mu.Lock()
+	q.refusals++
+	group = append(group, q.clear()...)
+	q.mu.Unlock()
 	for _, p := range group {
 		p.answer(err)
 	}
 	q.release(group)
+}
+
+// clear returns what waits, which waits no more. The caller holds q.mu.
+func (q *queue) clear() (waiting []*pending) {
+	for _, line := range q.waiting {
+		waiting = append(waiting, line...)
+	}
+	clear(q.waiting)
+	q.turns = nil
+	return waiting
 }
 
 // release gives back what batches that were folded or refused held.
@@ -271,13 +298,6 @@ func (q *queue) isDeleted(project sketch.ProjectNumber) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.deleted[project]
-}
-
-// refused returns why no batch of a project is taken, if so.
-func (q *queue) refused(project sketch.ProjectNumber) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.refusal(project)
 }
 
 // close makes the queue refuse new batches. It reports false when it was closed

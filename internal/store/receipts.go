@@ -21,9 +21,9 @@ type knownReceipts struct {
 	swept     time.Time
 }
 
-// inFlight is the error of a batch whose receipt is that of another one that
-// waits to be durable. settled is closed once that is known.
-type inFlight struct{ settled <-chan struct{} }
+// inFlight is the error of a batch whose receipt is that of another one, which
+// waits to be durable.
+type inFlight struct{ batch *pending }
 
 func (e *inFlight) Error() string { return "a batch of the same idempotency key is being written" }
 
@@ -72,12 +72,12 @@ func (s *Store) receipt(project sketch.ProjectNumber, key [32]byte) (receipt *sk
 
 // checkReceipt refuses a batch whose idempotency key was used, and one whose key
 // would be one too many. The caller holds the project.
-func (s *Store) checkReceipt(p *project, b sketch.Batch) error {
+func (s *Store) checkReceipt(ctx context.Context, p *project, b sketch.Batch) error {
 	if b.Receipt == nil {
 		return nil
 	}
 	if first := s.queue.receipt(b.Project, b.Receipt.Key); first != nil {
-		return &inFlight{settled: first.settled}
+		return &inFlight{batch: first}
 	}
 	stored, err := s.receipt(b.Project, b.Receipt.Key)
 	if err != nil {
@@ -87,10 +87,10 @@ func (s *Store) checkReceipt(p *project, b sketch.Batch) error {
 		return sketch.ErrRepeated
 	}
 	k := &p.receipts
-	if err := s.countReceipts(b.Project, k); err != nil {
+	if err := s.countReceipts(ctx, b.Project, k); err != nil {
 		return err
 	}
-	if k.count >= s.limits.Receipts && s.now().Sub(k.swept) >= time.Minute {
+	if k.count >= s.limits.Receipts && s.now().Sub(k.swept).Abs() >= time.Minute {
 		k.swept = s.now()
 		if err := s.checkpoint(); err != nil { // Those in the overlay count too.
 			return err
@@ -98,7 +98,7 @@ func (s *Store) checkReceipt(p *project, b sketch.Batch) error {
 		if err := s.sweepReceipts(); err != nil {
 			return err
 		}
-		if err := s.countReceipts(b.Project, k); err != nil {
+		if err := s.countReceipts(ctx, b.Project, k); err != nil {
 			return err
 		}
 	}
@@ -109,13 +109,13 @@ func (s *Store) checkReceipt(p *project, b sketch.Batch) error {
 }
 
 // countReceipts counts the receipts of a project, unless it is known.
-func (s *Store) countReceipts(project sketch.ProjectNumber, k *knownReceipts) error {
+func (s *Store) countReceipts(ctx context.Context, project sketch.ProjectNumber, k *knownReceipts) error {
 	forgotten := s.forgotten.Load()
 	if k.loaded && k.forgotten == forgotten {
 		return nil
 	}
 	var gathered [][32]byte
-	txn, err := s.settled(project, func(p *projectOverlay) {
+	txn, err := s.settled(ctx, project, func(p *projectOverlay) {
 		for key := range p.receipts {
 			gathered = append(gathered, key)
 		}
@@ -196,7 +196,8 @@ func (s *Store) sweepProject(txn *badger.Txn, project sketch.ProjectNumber) erro
 // sweepWhenDue removes expired receipts once an interval.
 func (s *Store) sweepWhenDue() {
 	s.checkpointTurn.Lock()
-	due := s.now().Sub(s.swept) >= sweepInterval
+	elapsed := s.now().Sub(s.swept)
+	due := elapsed >= sweepInterval || elapsed < 0 // Or the clock was set back.
 	s.checkpointTurn.Unlock()
 	if !due {
 		return

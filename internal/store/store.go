@@ -173,7 +173,7 @@ func (s *Store) Acknowledged() sketch.Position {
 // Ready returns nil while batches are taken, and else why not: an error that is
 // sketch.ErrUnavailable or sketch.ErrDiskFull.
 func (s *Store) Ready() error {
-	if err := s.queue.refused(0); err != nil { // No project has this number.
+	if _, err := s.queue.begin(0); err != nil { // No project has this number.
 		return err
 	}
 	return s.room()
