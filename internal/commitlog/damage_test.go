@@ -17,7 +17,7 @@ import (
 // Three segments of three records of 1,000 bytes each, every one a write of its
 // own: positions 1-3, 4-6 and 7-9, at these offsets of their segments.
 const (
-	at1   = 24
+	at1   = segmentHeader
 	at2   = at1 + 1032
 	at3   = at2 + 1032
 	atEnd = at3 + 1032
@@ -99,9 +99,9 @@ func TestDamage(t *testing.T) {
 		{name: "last segment empty", corrupt: change(7, cut(0)), want: place(segmentFile(7), 0, 7), reason: "no segment header"},
 
 		// In the last segment, with a later write to prove that the record was synced.
-		{name: "payload before the last record", corrupt: change(7, flip(at2+500)), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2088 was written after"},
-		{name: "sector of zeros before the last record", corrupt: change(7, zero(1536, 2048)), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2088 was written after"},
-		{name: "length before the last record", corrupt: change(7, put(at2, []byte{0xff, 0xff, 0xff, 0xff})), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2088"},
+		{name: "payload before the last record", corrupt: change(7, flip(at2+500)), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2096 was written after"},
+		{name: "sector of zeros before the last record", corrupt: change(7, zero(1536, 2048)), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2096 was written after"},
+		{name: "length before the last record", corrupt: change(7, put(at2, []byte{0xff, 0xff, 0xff, 0xff})), want: place(segmentFile(7), at2, 8), reason: "record 9 at byte 2096"},
 		{name: "record before the last gone", corrupt: change(7, zero(at2, at3)), want: place(segmentFile(7), at2, 8), reason: "there is no record, but record 9"},
 
 		// The last write.
@@ -119,11 +119,18 @@ func TestDamage(t *testing.T) {
 		{name: "last record gone", corrupt: change(7, zero(at3, atEnd)), survive: 8},
 		{name: "last record gone but applied", after: 9, corrupt: change(7, zero(at3, atEnd)), want: place(segmentFile(7), at3, 9), reason: "records up to 9 had been synced and applied"},
 		{name: "sector missing of a record that was applied", after: 9, corrupt: change(7, zero(2560, 3072)), want: place(segmentFile(7), at3, 9), reason: "records up to 9 had been synced and applied"},
-		{name: "file cut inside the last payload", corrupt: change(7, cut(at3+700)), survive: 8},
-		{name: "file cut inside the last header", corrupt: change(7, cut(at3+9)), survive: 8},
-		{name: "file cut behind the last record", corrupt: change(7, cut(atEnd)), survive: 9},
 		{name: "bytes in the space not written yet", corrupt: change(7, put(atEnd+300, []byte("stale"))), survive: 9},
-		{name: "last segment cut behind its header", corrupt: change(7, cut(24)), survive: 6},
+
+		// A file that is shorter than its header says.
+		{name: "last segment cut inside its header", corrupt: change(7, cut(30)), want: place(segmentFile(7), 0, 7), reason: "no segment header"},
+		{name: "last segment cut behind its header", corrupt: change(7, cut(at1)), want: place(segmentFile(7), at1, 7), reason: "there is no record, and the file was cut: it has 32 bytes of the 4096"},
+		{name: "last segment cut between records", corrupt: change(7, cut(at3)), want: place(segmentFile(7), at3, 9), reason: "there is no record, and the file was cut"},
+		{name: "last segment cut inside a header", corrupt: change(7, cut(at3+9)), want: place(segmentFile(7), at3, 9), reason: "ends inside the record's header, and the file was cut"},
+		{name: "last segment cut inside a payload", corrupt: change(7, cut(at3+700)), want: place(segmentFile(7), at3, 9), reason: "ends inside the record, and the file was cut"},
+		{name: "last segment cut behind its records", corrupt: change(7, cut(atEnd)), want: place(segmentFile(7), atEnd, 10), reason: "there is no record, and the file was cut"},
+		{name: "last segment cut by one byte", corrupt: change(7, cut(4095)), want: place(segmentFile(7), atEnd, 10), reason: "it has 4095 bytes of the 4096"},
+		{name: "last segment cut inside a record that was applied", after: 9, corrupt: change(7, cut(at3+700)), want: place(segmentFile(7), at3, 9), reason: "records up to 9 had been synced and applied"},
+		{name: "sealed segment cut behind its records", corrupt: change(4, cut(atEnd)), survive: 9},
 
 		// What is applied elsewhere is not needed.
 		{name: "segment that was applied", after: 3, corrupt: change(1, flip(at2+500)), survive: 6},
@@ -189,7 +196,7 @@ func TestTornTailIsReported(t *testing.T) {
 	opts := options(fsys)
 	opts.Logger = slog.New(slog.NewTextHandler(&out, nil))
 	survives(t, opts, want[:8])
-	for _, part := range []string{"level=WARN", "file=" + segmentFile(7), "offset=2088", "bytes=1032", "position=9"} {
+	for _, part := range []string{"level=WARN", "file=" + segmentFile(7), "offset=2096", "bytes=1032", "position=9"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the warning %q does not name %s", out.String(), part)
 		}
@@ -212,7 +219,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := 24 + 456 + 528 + 1032
+	end := segmentHeader + 456 + 528 + 1032
 	for at := range end {
 		for _, mask := range []byte{0xff, 0x01, 0x80} {
 			damaged := bytes.Clone(data)
@@ -223,6 +230,50 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 				t.Fatalf("byte %d xor %#x: Open: %v, want ErrDamaged", at, mask, err)
 			}
 		}
+	}
+}
+
+// However a file with an acknowledged record is cut, it is found, and the error
+// names the record.
+func TestEveryCutIsFound(t *testing.T) {
+	fsys := faultfs.New()
+	l, _ := mustOpen(t, options(fsys))
+	mustAppend(t, l, payload(1, 424), make([]byte, 104)) // no padding
+	mustAppend(t, l, payload(2, 496))
+	mustClose(t, l)
+	data, err := fsys.ReadFile(segmentFile(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []int{at1 + 456, at1 + 456 + 136, at1 + 456 + 136 + 528}
+	for size := range data {
+		fsys.WriteFile(segmentFile(1), data[:size])
+		_, err := commitlog.Open(options(fsys), nil)
+		var got *commitlog.DamageError
+		if !errors.As(err, &got) {
+			t.Fatalf("cut at byte %d: Open: %v, want ErrDamaged", size, err)
+		}
+		want := sketch.Position(1)
+		for _, end := range ends {
+			if size >= end {
+				want++
+			}
+		}
+		if got.Position != want {
+			t.Fatalf("cut at byte %d: %v, want record %d", size, got, want)
+		}
+	}
+}
+
+// A segment of one record that is larger than other segments is extended to it.
+func TestCutOfALargeRecordIsFound(t *testing.T) {
+	fsys := faultfs.New()
+	l, _ := mustOpen(t, options(fsys))
+	mustAppend(t, l, payload(1, 10_000))
+	mustClose(t, l)
+	edit(t, fsys, segmentFile(1), cut(segmentHeader+32+10_000-1))
+	if _, err := commitlog.Open(options(fsys), nil); !errors.Is(err, commitlog.ErrDamaged) {
+		t.Errorf("Open: %v, want ErrDamaged", err)
 	}
 }
 
@@ -250,7 +301,7 @@ func TestEveryTornWriteIsLeftOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const begin = 24 + 456
+			const begin = segmentHeader + 456
 			end := begin
 			var ends []int
 			for _, p := range test.last {
@@ -288,7 +339,7 @@ func TestZeroSectorsAreNotTaken(t *testing.T) {
 	p := append(payload(1, 700), make([]byte, 2000)...)
 	mustAppend(t, l, p)
 	mustClose(t, l)
-	for _, at := range []int{24 + 32 + 5, 24 + 32 + 699, 24 + 32 + 2000, 24 + 32 + 2699} {
+	for _, at := range []int{at1 + 32 + 5, at1 + 32 + 699, at1 + 32 + 2000, at1 + 32 + 2699} {
 		edit(t, fsys, segmentFile(1), flip(at))
 		if _, err := commitlog.Open(options(fsys), nil); !errors.Is(err, commitlog.ErrDamaged) {
 			t.Errorf("byte %d: Open: %v, want ErrDamaged", at, err)
@@ -309,7 +360,7 @@ func TestRecordInsideATornPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	third := data[24+2*232 : 24+3*232] // position 3, written after 2 was synced
+	third := data[segmentHeader+2*232 : segmentHeader+3*232] // position 3, written after 2 was synced
 
 	fsys := faultfs.New()
 	l, _ = mustOpen(t, options(fsys))
@@ -320,15 +371,22 @@ func TestRecordInsideATornPayload(t *testing.T) {
 	survives(t, options(fsys), payloads(2, 200)[1:])
 }
 
-// Where space is not preallocated the file ends with the last record, and its
-// padding may be cut off: the record is whole.
-func TestFileCutInsidePadding(t *testing.T) {
-	for _, size := range []int{24 + 40 - 3, 24 + 40 - 1, 24 + 40} {
+// Where a file is not extended ahead it ends with the last record, and its padding
+// may be cut off: the record is whole. A record that is cut is a torn one, also
+// where it is not.
+func TestCutWhereFilesAreNotExtended(t *testing.T) {
+	const end = segmentHeader + 2*40
+	for size, want := range map[int]int{end - 40: 1, end - 40 + 20: 1, end - 4: 1, end - 3: 2, end - 1: 2, end: 2} {
 		fsys := faultfs.New()
-		l, _ := mustOpen(t, options(fsys))
+		l, _ := mustOpen(t, options(unextended{fsys}))
+		mustAppend(t, l, []byte("hello"))
 		mustAppend(t, l, []byte("hello"))
 		mustClose(t, l)
-		edit(t, fsys, segmentFile(1), cut(size))
-		survives(t, options(fsys), [][]byte{[]byte("hello")})
+		data, err := fsys.ReadFile(segmentFile(1))
+		if err != nil || len(data) != end {
+			t.Fatalf("the file has %d bytes, %v, want %d", len(data), err, end)
+		}
+		fsys.WriteFile(segmentFile(1), data[:size])
+		survives(t, options(fsys), [][]byte{[]byte("hello"), []byte("hello")}[:want])
 	}
 }

@@ -11,7 +11,10 @@
 //     record was written.
 //   - A segment is a file of consecutive records, named by the first of them. The
 //     last segment is active, the others are sealed. Space is preallocated, and
-//     what is not written yet reads as zeros.
+//     what is not written yet reads as zeros. A file has its whole size, and a
+//     header that says so, on disk before it has its name, and records do not
+//     extend it. A log without records has a segment without room for any: the
+//     first record replaces it.
 //   - The tail is what follows the last record that checks in the active segment.
 //
 // # What a start makes of a tail
@@ -24,10 +27,12 @@
 //
 //  1. A later segment exists: it is created only after the one before is synced.
 //  2. Its position is not after Options.After: it had been synced, and applied.
-//  3. A record header that checks follows, and says that the log had been synced
+//  3. The file is shorter than its header says: it was cut. Nothing else shortens
+//     a file that has its name.
+//  4. A record header that checks follows, and says that the log had been synced
 //     up to the bad record or further. A valid record that follows is no proof by
 //     itself: the sectors of one write reach the disk in any order.
-//  4. Every sector of the bad record was written. Disks write whole sectors of
+//  5. Every sector of the bad record was written. Disks write whole sectors of
 //     512 bytes or a multiple, and the kernel copies whole pages into its cache,
 //     also where a process is killed in between. A segment is never written over,
 //     so a sector that did not arrive reads as zeros. The header has a checksum
@@ -43,13 +48,15 @@
 // # What can not be told apart
 //
 //   - A disk that turns sectors of the very last write into zeros after it was
-//     acknowledged looks like a torn write. So does a file cut inside the last
-//     write. The records are left out with a warning.
-//   - The loss of the last records of the active segment in whole, with no byte
-//     left of them, looks like a log that ended earlier, unless Options.After is
-//     beyond. The loss of the whole last segment file is the same.
+//     acknowledged looks like a torn write. The records are left out with a
+//     warning.
+//   - The last records of the active segment turned into zeros, with no byte left
+//     of them, look like a log that ended earlier, unless Options.After is beyond.
+//     The loss of the whole last segment file is the same, and so is a cut on an
+//     FS whose Preallocate does not extend files; that of the operating system
+//     does.
 //   - A payload that itself holds a record of this format can pass for the header
-//     of rule 3 where a crash tore its own. The start stops, and nothing is lost.
+//     of rule 4 where a crash tore its own. The start stops, and nothing is lost.
 //   - A disk that tears inside a sector, or leaves garbage where a write was cut
 //     short, looks like damage: the start stops though nothing acknowledged is
 //     lost.

@@ -2,8 +2,10 @@ package commitlog_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,10 +78,32 @@ func TestDropThroughEverythingLeavesNoTrace(t *testing.T) {
 			if strings.Contains(data, string(secret)) {
 				t.Errorf("%s still holds a dropped record", name)
 			}
-			if len(data) > 24 {
+			if len(data) > segmentHeader {
 				t.Errorf("%s takes %d bytes in an emptied log", name, len(data))
 			}
 		}
+	}
+}
+
+// A segment that got its space but no record takes none after it was dropped.
+func TestDropThroughGivesBackWhatWasReserved(t *testing.T) {
+	fsys := faultfs.New()
+	l, _ := mustOpen(t, options(fsys))
+	errKilled := errors.New("killed")
+	hook, _ := failAt(2, errKilled, func(op faultfs.Op) bool { return op == faultfs.OpWrite }) // after the header
+	fsys.SetHook(hook)
+	if _, err := l.Append([]byte("a")); !errors.Is(err, errKilled) {
+		t.Fatalf("Append: %v, want it killed", err)
+	}
+	fsys.SetHook(nil)
+	size := func() int { return len(contents(t, fsys)[filepath.Base(segmentFile(1))]) }
+	if size() != 4096 {
+		t.Fatalf("the segment has %d bytes: not preallocated", size())
+	}
+	l, _ = mustOpen(t, options(fsys))
+	mustDrop(t, l, 0)
+	if size() != segmentHeader {
+		t.Errorf("the segment has %d bytes, want its header only", size())
 	}
 }
 

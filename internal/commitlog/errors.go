@@ -35,7 +35,7 @@ var (
 type DamageError struct {
 	File     string          // the segment, or the directory where a segment is missing
 	Offset   int64           // byte offset in File
-	Position sketch.Position // of the first record that is lost
+	Position sketch.Position // of the first record that is lost, or may be
 	Reason   string
 }
 

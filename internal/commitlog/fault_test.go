@@ -3,6 +3,8 @@ package commitlog_test
 import (
 	"errors"
 	"maps"
+	"math/rand/v2"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -52,11 +54,60 @@ func TestEveryFailure(t *testing.T) {
 				t.Errorf("operation %d: %d files are open", number, n)
 			}
 			fsys.SetHook(nil)
+			names, _ := fsys.List(dir) // none where the directory could not be made
+			for _, name := range names {
+				if filepath.Ext(name) != ".log" {
+					t.Errorf("operation %d: %s is left and takes space", number, name)
+				}
+			}
 			opts := options(fsys)
 			opts.After = dropped
 			l, _ := mustOpen(t, opts)
 			if l.Last() < acknowledged {
 				t.Errorf("operation %d: the log ends at %d, but %d was acknowledged", number, l.Last(), acknowledged)
+			}
+			mustAppend(t, l, []byte("more"))
+			mustClose(t, l)
+		}
+	}
+}
+
+// Wherever the power is cut, and whatever of what was not synced remains: the log
+// opens, and nothing acknowledged is lost.
+func TestPowerCutAtEveryStep(t *testing.T) {
+	errCut := errors.New("power cut")
+	for number := 1; ; number++ {
+		fsys := faultfs.New()
+		left := number
+		fsys.SetHook(func(op faultfs.Op, _ string) error {
+			if op.Changes() {
+				left--
+			}
+			if left <= 0 {
+				return errCut
+			}
+			return nil
+		})
+		acknowledged, dropped, err := lifetime(fsys)
+		if left > 0 {
+			if err != nil {
+				t.Fatalf("%v without a power cut", err)
+			}
+			break
+		}
+		for seed := range uint64(8) {
+			disk := fsys.Crash(nil)
+			if seed > 0 {
+				disk = fsys.Crash(rand.New(rand.NewPCG(seed, uint64(number))))
+			}
+			opts := options(disk)
+			opts.After = dropped
+			l, err := commitlog.Open(opts, nil)
+			if err != nil {
+				t.Fatalf("operation %d, seed %d: %v", number, seed, err)
+			}
+			if l.Last() < acknowledged {
+				t.Errorf("operation %d, seed %d: the log ends at %d, but %d was acknowledged", number, seed, l.Last(), acknowledged)
 			}
 			mustAppend(t, l, []byte("more"))
 			mustClose(t, l)

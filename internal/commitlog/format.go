@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"strconv"
 	"strings"
 
@@ -13,15 +14,18 @@ import (
 // A segment file is a header and records, one after the other, each at a multiple
 // of 8 bytes. Numbers are little endian, checksums are CRC32C (RFC 3720, B.4).
 //
-// Segment header, 24 bytes. Its layout is that of every format version to come,
-// so that an old program can tell a newer segment from a damaged one.
+// Segment header, 32 bytes. The layout of the first 24 is that of every format
+// version, so that a program can tell a segment of another version from a damaged
+// one.
 //
-//	 0             8               16        20        24
-//	+-------------+---------------+---------+---------+
-//	| "FOOTFLOG"  | first  uint64 | version | CRC     |
-//	+-------------+---------------+---------+---------+
+//	 0             8               16        20        24        28        32
+//	+-------------+---------------+---------+---------+---------+---------+
+//	| "FOOTFLOG"  | first  uint64 | version | CRC     | size    | CRC     |
+//	+-------------+---------------+---------+---------+---------+---------+
 //	 first    position of the first record; also the file's name, 20 digits + ".log"
 //	 CRC      of bytes 0 to 20
+//	 size     of the file when it got its name, in units of 8 bytes: it is never shorter
+//	 CRC      of bytes 0 to 28
 //
 // Record, 32 bytes and the payload:
 //
@@ -46,8 +50,8 @@ import (
 // All of this is on disk: change nothing without a new formatVersion.
 const (
 	segmentMagic      = "FOOTFLOG"
-	formatVersion     = 1
-	segmentHeaderSize = 24
+	formatVersion     = 2
+	segmentHeaderSize = 32
 	recordHeaderSize  = 32
 	recordAlignment   = 8
 	sectorSize        = 512
@@ -75,22 +79,36 @@ func parseSegmentName(name string) (sketch.Position, bool) {
 	return sketch.Position(first), err == nil && first > 0
 }
 
-func encodeSegmentHeader(first sketch.Position) []byte {
+type segmentHeader struct {
+	first   sketch.Position
+	version uint32
+	size    int64 // in bytes; known where version is formatVersion
+}
+
+// encodeSegmentHeader takes the size of the file in bytes.
+func encodeSegmentHeader(first sketch.Position, size int64) []byte {
 	b := make([]byte, 0, segmentHeaderSize)
 	b = append(b, segmentMagic...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(first))
 	b = binary.LittleEndian.AppendUint32(b, formatVersion)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	// Records end at multiples of the unit, so rounding down leaves none of them out.
+	b = binary.LittleEndian.AppendUint32(b, uint32(min(size/recordAlignment, math.MaxUint32)))
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // decodeSegmentHeader returns false where b is not a segment header. The version
 // is for the caller to judge.
-func decodeSegmentHeader(b []byte) (first sketch.Position, version uint32, ok bool) {
-	if string(b[:8]) != segmentMagic ||
-		crc32.Checksum(b[:20], castagnoli) != binary.LittleEndian.Uint32(b[20:]) {
-		return 0, 0, false
+func decodeSegmentHeader(b []byte) (segmentHeader, bool) {
+	h := segmentHeader{
+		first:   sketch.Position(binary.LittleEndian.Uint64(b[8:])),
+		version: binary.LittleEndian.Uint32(b[16:]),
+		size:    int64(binary.LittleEndian.Uint32(b[24:])) * recordAlignment,
 	}
-	return sketch.Position(binary.LittleEndian.Uint64(b[8:])), binary.LittleEndian.Uint32(b[16:]), true
+	ok := string(b[:8]) == segmentMagic &&
+		crc32.Checksum(b[:20], castagnoli) == binary.LittleEndian.Uint32(b[20:]) &&
+		(h.version != formatVersion || crc32.Checksum(b[:28], castagnoli) == binary.LittleEndian.Uint32(b[28:]))
+	return h, ok
 }
 
 type recordHeader struct {

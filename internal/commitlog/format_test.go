@@ -1,6 +1,8 @@
 package commitlog_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"hash/crc32"
@@ -11,23 +13,29 @@ import (
 	"footfall/internal/commitlog/faultfs"
 )
 
-// A segment that version 1 wrote. It must be read for ever; if this test fails,
-// the format on disk has changed.
+// The beginning of a segment of 4,096 bytes that version 2 wrote. It must be read
+// for ever; if this test fails, the format on disk has changed.
 const frozenSegment = `
-464f4f54464c4f47 0100000000000000 01000000 8bccfb0f
+464f4f54464c4f47 0100000000000000 02000000 b245d96d 00020000 87e047c3
 05000000 4cbb719a 0100000000000000 0000000000000000 00000000 a23ac856 68656c6c6f000000
 58020000 f460fd60 0200000000000000 0100000000000000 01000000 8904f295`
 
-func frozen(t *testing.T) []byte {
+// Of other versions only the first 24 bytes are known. Nothing was released that
+// wrote version 1.
+const version1 = `464f4f54464c4f47 0100000000000000 01000000 8bccfb0f 05000000 4cbb719a`
+
+func unhex(t *testing.T, text string) []byte {
 	t.Helper()
-	data, err := hex.DecodeString(strings.Join(strings.Fields(frozenSegment), ""))
+	data, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(data, make([]byte, 600)...) // the second payload is 600 zeros
+	return data
 }
 
 func TestFrozenFormat(t *testing.T) {
+	frozen := append(unhex(t, frozenSegment), make([]byte, 600)...) // the second payload is 600 zeros
+	frozen = append(frozen, make([]byte, 4096-len(frozen))...)
 	want := [][]byte{[]byte("hello"), make([]byte, 600)}
 	fsys := faultfs.New()
 	l, _ := mustOpen(t, options(fsys))
@@ -38,26 +46,26 @@ func TestFrozenFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := data[:len(frozen(t))]
-	if string(written) != string(frozen(t)) {
-		t.Errorf("wrote\n%x\nwant\n%x", written[:104], frozen(t)[:104])
+	if !bytes.Equal(data, frozen) {
+		t.Errorf("wrote\n%x\nwant\n%x", data[:112], frozen[:112])
 	}
 
 	fsys = faultfs.New()
-	fsys.WriteFile(segmentFile(1), frozen(t))
+	fsys.WriteFile(segmentFile(1), frozen)
 	_, got := mustOpen(t, options(fsys))
 	wantPayloads(t, got, want)
 }
 
-func TestNewerVersion(t *testing.T) {
-	fsys := faultfs.New()
-	data := frozen(t)
-	data[16] = 2
-	sum := crc32.Checksum(data[:20], crc32.MakeTable(crc32.Castagnoli))
-	data[20], data[21], data[22], data[23] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
-	fsys.WriteFile(segmentFile(1), data)
-	_, err := commitlog.Open(options(fsys), nil)
-	if !errors.Is(err, commitlog.ErrVersion) || errors.Is(err, commitlog.ErrDamaged) {
-		t.Errorf("Open: %v, want ErrVersion", err)
+func TestOtherVersions(t *testing.T) {
+	newer := unhex(t, version1)
+	newer[16] = 3
+	binary.LittleEndian.PutUint32(newer[20:], crc32.Checksum(newer[:20], crc32.MakeTable(crc32.Castagnoli)))
+	for name, data := range map[string][]byte{"older": unhex(t, version1), "newer": newer, "newer and short": newer[:24]} {
+		fsys := faultfs.New()
+		fsys.WriteFile(segmentFile(1), data)
+		_, err := commitlog.Open(options(fsys), nil)
+		if !errors.Is(err, commitlog.ErrVersion) || errors.Is(err, commitlog.ErrDamaged) {
+			t.Errorf("%s: Open: %v, want ErrVersion", name, err)
+		}
 	}
 }

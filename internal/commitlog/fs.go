@@ -29,8 +29,9 @@ type File interface {
 	io.Closer
 	// Size returns the file's size in bytes.
 	Size() (int64, error)
-	// Preallocate reserves space up to size, which reads as zeros, and extends the
-	// file to it. A file system that can not reserve leaves the file as it is.
+	// Preallocate extends a file that is shorter to size, which reads as zeros, and
+	// reserves the space where the file system can. One that can do neither leaves
+	// the file as it is: then no cut of it is found.
 	Preallocate(size int64) error
 	// Sync makes what was written, and the size, durable.
 	Sync() error

@@ -16,27 +16,36 @@ import (
 // FuzzOpen reads arbitrary bytes as the only segment of a log: Open either
 // refuses and changes nothing, or replays records that stay the same from then on.
 func FuzzOpen(f *testing.F) {
-	fsys := faultfs.New()
-	l, err := commitlog.Open(options(fsys), nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, write := range [][][]byte{{payload(1, 20)}, {payload(2, 300), make([]byte, 700)}, {payload(3, 500)}} {
-		if _, err := l.Append(write...); err != nil {
+	write := func(fsys *faultfs.FS, as commitlog.FS) []byte {
+		l, err := commitlog.Open(options(as), nil)
+		if err != nil {
 			f.Fatal(err)
 		}
+		for _, write := range [][][]byte{{payload(1, 20)}, {payload(2, 300), make([]byte, 700)}, {payload(3, 500)}} {
+			if _, err := l.Append(write...); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			f.Fatal(err)
+		}
+		whole, err := fsys.ReadFile(segmentFile(1))
+		if err != nil {
+			f.Fatal(err)
+		}
+		return whole
 	}
-	if err := l.Close(); err != nil {
-		f.Fatal(err)
+	fsys := faultfs.New()
+	short := write(fsys, unextended{fsys})
+	for _, n := range []int{len(short), len(short) - 1, 1500, 500, 100, 80} {
+		f.Add(short[:n], uint8(0))
 	}
-	whole, err := fsys.ReadFile(segmentFile(1))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, n := range []int{0, 10, 24, 30, 56, 80, 500, 1800, len(whole)} {
+	fsys = faultfs.New()
+	whole := write(fsys, fsys)
+	for _, n := range []int{0, 10, 24, 31, 32, 80, 500, 1800, len(whole)} {
 		f.Add(whole[:n], uint8(0))
 	}
-	for _, at := range []int{0, 24, 28, 40, 90, 1500} {
+	for _, at := range []int{0, 24, 28, 36, 48, 98, 1500} {
 		f.Add(flip(at)(bytes.Clone(whole)), uint8(2))
 	}
 	f.Add(zero(512, 1024)(bytes.Clone(whole)), uint8(0))

@@ -14,9 +14,24 @@ import (
 
 const dir = "/data/log"
 
+// The bytes before the first record of a segment.
+const segmentHeader = 32
+
 func options(fsys commitlog.FS) commitlog.Options {
 	return commitlog.Options{Dir: dir, FS: fsys, SegmentBytes: 4096}
 }
+
+// unextended is a file system that can not extend a file ahead of what is written.
+type unextended struct{ commitlog.FS }
+
+func (u unextended) Create(name string) (commitlog.File, error) {
+	file, err := u.FS.Create(name)
+	return unextendedFile{file}, err
+}
+
+type unextendedFile struct{ commitlog.File }
+
+func (unextendedFile) Preallocate(int64) error { return nil }
 
 // replayed collects what Open replays, and checks that positions have no gap.
 type replayed struct {

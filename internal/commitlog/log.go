@@ -25,7 +25,7 @@ type Options struct {
 	Dir string
 	// FS is the file system; nil is the operating system's.
 	FS FS
-	// SegmentBytes is the size at which a new segment begins; 0 is
+	// SegmentBytes is the size of a segment that begins from now on; 0 is
 	// DefaultSegmentBytes. A record that is larger gets a segment of its own size.
 	SegmentBytes int64
 	// After is the position up to which records are durable elsewhere and need no
@@ -47,7 +47,7 @@ type Log struct {
 	segments []segment // oldest first; the last is active
 	active   File
 	offset   int64           // where the next write begins in the active segment
-	reserved int64           // up to where the active segment was preallocated
+	capacity int64           // bytes of the active segment: no record goes beyond
 	synced   sketch.Position // last position known to be on disk
 	buffer   []byte          // records of the write under way, which begin at offset
 	failure  error           // wraps ErrFailed and the first cause
@@ -98,7 +98,7 @@ func (l *Log) write(payloads [][]byte) error {
 	position := l.Last()
 	for _, payload := range payloads {
 		at := l.offset + int64(len(l.buffer))
-		if at > segmentHeaderSize && at+recordSize(len(payload)) > l.segmentBytes {
+		if size := recordSize(len(payload)); at+size > l.capacity {
 			// A segment that exists proves that the ones before it are synced, so this
 			// sync can not be left to the end of the write.
 			if position > l.synced {
@@ -106,7 +106,7 @@ func (l *Log) write(payloads [][]byte) error {
 					return err
 				}
 			}
-			if err := l.roll(); err != nil {
+			if err := l.roll(max(l.segmentBytes, segmentHeaderSize+size)); err != nil {
 				return err
 			}
 			at = l.offset
@@ -139,21 +139,11 @@ func (l *Log) flush() error {
 	if len(l.buffer) == 0 {
 		return nil
 	}
-	end := l.offset + int64(len(l.buffer))
-	if end > l.reserved {
-		// The space is reserved with the first record, not with the segment: a log
-		// that was emptied at shutdown takes no room.
-		reserve := max(end, l.segmentBytes)
-		if err := l.active.Preallocate(reserve); err != nil {
-			return err
-		}
-		l.reserved = reserve
-	}
 	if _, err := l.active.WriteAt(l.buffer, l.offset); err != nil {
 		return fmt.Errorf("write %d bytes: %w", len(l.buffer), err)
 	}
 	l.size.Add(int64(len(l.buffer)))
-	l.offset = end
+	l.offset += int64(len(l.buffer))
 	l.buffer = l.buffer[:0]
 	if cap(l.buffer) > 2*flushBytes {
 		l.buffer = nil
@@ -185,9 +175,10 @@ func (l *Log) DropThrough(p sketch.Position) error {
 
 func (l *Log) drop(p sketch.Position) error {
 	// The new segment is durable before the old one goes: it alone remembers which
-	// position comes next.
-	if p == l.Last() && l.offset > segmentHeaderSize {
-		if err := l.roll(); err != nil {
+	// position comes next. It has room for no record, and the first one replaces it:
+	// a log that was emptied at shutdown takes no space.
+	if p == l.Last() && l.capacity > segmentHeaderSize {
+		if err := l.roll(segmentHeaderSize); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func TestAppendAndReplay(t *testing.T) {
 		{"a record larger than a segment", [][]int{{10}, {100_000}, {10}}},
 		{"only records larger than a segment", [][]int{{5000}, {6000, 7000}}},
 		{"a write larger than the buffer", [][]int{{3 << 20, 3 << 20, 3 << 20}, {1}}},
-		{"a segment filled to the last byte", [][]int{{4096 - 24 - 32}, {4096 - 24 - 32}}},
+		{"a segment filled to the last byte", [][]int{{4096 - segmentHeader - 32}, {4096 - segmentHeader - 32}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestSizeAndLastWhileAppending(t *testing.T) {
 func TestSize(t *testing.T) {
 	fsys := faultfs.New()
 	l, _ := mustOpen(t, options(fsys))
-	const header, record = 24, 32 + 1000
+	const header, record = segmentHeader, 32 + 1000
 	check := func(want int64) {
 		t.Helper()
 		if got := l.Size(); got != want {
@@ -240,7 +240,7 @@ func TestOperatingSystem(t *testing.T) {
 		t.Errorf("files are %v, want %v", got, want)
 	}
 	info, err := os.Stat(filepath.Join(opts.Dir, "00000000000000000006.log"))
-	if err != nil || info.Size() != 24 {
+	if err != nil || info.Size() != segmentHeader {
 		t.Errorf("the emptied log takes %v, %v, want its header only", info.Size(), err)
 	}
 	opts.After = 5

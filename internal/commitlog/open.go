@@ -106,12 +106,12 @@ func (l *Log) create(after sketch.Position) error {
 			Reason: fmt.Sprintf("there is no segment, but records up to %d had been synced and applied", after),
 		}
 	}
-	file, err := l.createSegment(1)
+	file, err := l.createSegment(1, segmentHeaderSize)
 	if err != nil {
 		return err
 	}
 	l.segments = []segment{{first: 1}}
-	l.activate(file, segmentHeaderSize, segmentHeaderSize)
+	l.activate(file, segmentHeaderSize)
 	l.size.Store(segmentHeaderSize)
 	return nil
 }
@@ -185,7 +185,7 @@ func (l *Log) recoverActive(after sketch.Position) error {
 	if err != nil {
 		return err
 	}
-	l.activate(file, segmentHeaderSize, s.size)
+	l.activate(file, s.size)
 	lastWrite, synced := s.offset, sketch.Position(0)
 	for {
 		at := s.offset
@@ -219,22 +219,7 @@ func (l *Log) recoverActive(after sketch.Position) error {
 	}
 	l.logger.Warn("log ends in a write that a crash cut short and that was never acknowledged; it is left out",
 		"file", l.path(first), "offset", s.offset, "bytes", torn, "position", uint64(s.position))
-	return l.leaveTorn()
-}
-
-// leaveTorn goes on in a new segment. Where the torn record is the first of its
-// segment, the new one has the same name and takes its place.
-func (l *Log) leaveTorn() error {
-	if l.offset > segmentHeaderSize {
-		return l.roll()
-	}
-	file, err := l.createSegment(l.synced + 1)
-	if err != nil {
-		return err
-	}
-	torn := l.active
-	l.activate(file, segmentHeaderSize, segmentHeaderSize)
-	return torn.Close()
+	return l.roll(segmentHeaderSize)
 }
 
 // rewrite writes the bytes of [from, to) over themselves. If the sync of the last
@@ -292,11 +277,14 @@ func (l *Log) openSegment(first sketch.Position) (File, *scanner, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkSegmentHeader(file, l.path(first), first); err != nil {
+	header, err := readSegmentHeader(file, l.path(first), first)
+	if err != nil {
 		_ = file.Close() // the first error is the one to report
 		return nil, nil, err
 	}
-	return file, newScanner(file, size, first), nil
+	s := newScanner(file, size, first)
+	s.created = header.size
+	return file, s, nil
 }
 
 func (l *Log) openFile(first sketch.Position) (File, int64, error) {
@@ -312,19 +300,19 @@ func (l *Log) openFile(first sketch.Position) (File, int64, error) {
 	return file, size, nil
 }
 
-func checkSegmentHeader(file File, name string, first sketch.Position) error {
+func readSegmentHeader(file File, name string, first sketch.Position) (segmentHeader, error) {
 	raw := make([]byte, segmentHeaderSize)
 	if _, err := file.ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read header of log segment %s: %w", name, err)
+		return segmentHeader{}, fmt.Errorf("read header of log segment %s: %w", name, err)
 	}
-	found, version, ok := decodeSegmentHeader(raw)
+	h, ok := decodeSegmentHeader(raw)
 	switch {
 	case !ok:
-		return &DamageError{File: name, Position: first, Reason: "this is no segment header, or it does not match its checksum"}
-	case version != formatVersion:
-		return fmt.Errorf("%w: %s has %d, this program reads %d", ErrVersion, name, version, formatVersion)
-	case found != first:
-		return &DamageError{File: name, Position: first, Reason: fmt.Sprintf("the header says that the segment begins with record %d", found)}
+		return h, &DamageError{File: name, Position: first, Reason: "this is no segment header, or it does not match its checksum"}
+	case h.version != formatVersion:
+		return h, fmt.Errorf("%w: %s has %d, this program reads %d", ErrVersion, name, h.version, formatVersion)
+	case h.first != first:
+		return h, &DamageError{File: name, Position: first, Reason: fmt.Sprintf("the header says that the segment begins with record %d", h.first)}
 	}
-	return nil
+	return h, nil
 }

@@ -16,6 +16,7 @@ const scanBufferSize = 256 << 10
 type scanner struct {
 	reader   *bufio.Reader
 	size     int64           // of the file
+	created  int64           // size of the file when it got its name
 	offset   int64           // of the record to be read next
 	position sketch.Position // which that record must have
 	payload  []byte

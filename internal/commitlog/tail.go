@@ -32,6 +32,9 @@ func judgeTail(file File, name string, s *scanner, cause error, after sketch.Pos
 	if s.position <= after {
 		return 0, damage("%s, but records up to %d had been synced and applied", f.reason, after)
 	}
+	if s.size < s.created {
+		return 0, damage("%s, and the file was cut: it has %d bytes of the %d that it was created with", f.reason, s.size, s.created)
+	}
 	t, err := surveyTail(file, s.offset, f.next, s.size, s.position)
 	if err != nil {
 		return 0, fmt.Errorf("read the tail of log segment %s: %w", name, err)
