@@ -38,8 +38,9 @@ type Options struct {
 const (
 	memTables = 2
 	// Values stay below the threshold, so that Badger's value log is never used
-	// and never collected: the largest is a site cell of two times 64 KiB.
-	valueThreshold = 1 << 20
+	// and never collected: the largest is a site cell of two times 64 KiB. Badger
+	// wants it to be less than 15 % of a memtable.
+	valueThreshold = 256 << 10
 	// A checkpoint writes several memtables at once and then nothing for a while.
 	// With Badger's defaults, 5 and 15, it waits for compactions in between, and
 	// page views wait for it.
