@@ -34,8 +34,8 @@ test: strace
 # The tests of crashes and faults on the real binary, and of kills in the store,
 # with 50 rounds instead of a few.
 test-long: strace
-	FOOTFALL_ROUNDS=50 go test -timeout 120m -v -run 'TestKill|TestFailedSync|TestFullDisk|TestDamagedFiles' ./cmd/footfall
-	FOOTFALL_ROUNDS=50 go test -timeout 30m -v -run TestKill ./internal/store
+	FOOTFALL_ROUNDS=50 go test -count=1 -timeout 120m -v -run 'TestKill|TestFailedSync|TestFullDisk|TestDamagedFiles' ./cmd/footfall
+	FOOTFALL_ROUNDS=50 go test -count=1 -timeout 30m -v -run TestKill ./internal/store
 
 lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...

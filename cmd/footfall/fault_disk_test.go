@@ -63,7 +63,7 @@ func mount(t *testing.T, mebibytes int) (dir string) {
 	return dir
 }
 
-const diskSize = 1024 // MiB
+const diskSize = 2048 // MiB
 
 // fill leaves so much room on a disk, and returns what gives back the rest.
 func fill(t *testing.T, dir string, mebibytes int) (release func()) {
@@ -92,17 +92,17 @@ func fillDisk(t *testing.T) {
 	dir := mount(t, diskSize)
 	data := filepath.Join(dir, "data")
 	key := newDocs(t, data)
-	sent := &ledger{pages: 100, visitors: 2, pad: "/" + strings.Repeat("x", 900)}
+	sent := &ledger{pages: 20, visitors: 2, pad: "/" + strings.Repeat("x", 900)}
 	n := rounds(t, 2)
 	random := rand.New(rand.NewPCG(4, uint64(n)))
 	for range n {
-		p := serve(t, data, "--memory", "128MiB") // So small that checkpoints are frequent.
+		// So little memory that checkpoints are frequent; each batch has pages of its own.
+		p := serve(t, data, "--memory", "128MiB", "--max-paths", "10000000", "--max-paths-per-day", "10000000")
 		wait := sent.load(t.Context(), p.url, key, 4)
 		for range 2 {
 			sent.awaitMore(t, p, http.StatusAccepted, 20+random.IntN(400))
-			// More than a checkpoint that is being written takes, less than the
-			// next one needs.
-			release := fill(t, dir, 100+random.IntN(120))
+			// More than what is being written takes, less than what comes needs.
+			release := fill(t, dir, 180+random.IntN(70))
 			sent.awaitMore(t, p, http.StatusServiceUnavailable, 10)
 			if status, body := request(t, "GET", p.metrics+"/readyz", "", nil); status != http.StatusServiceUnavailable {
 				t.Errorf("/readyz answers %d: %s", status, body)
@@ -110,7 +110,7 @@ func fillDisk(t *testing.T) {
 			release()
 		}
 		sent.awaitMore(t, p, http.StatusAccepted, 10)
-		release := fill(t, dir, 100+random.IntN(120))
+		release := fill(t, dir, 180+random.IntN(70))
 		p.terminate(t)
 		wait()
 		release()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -53,6 +54,7 @@ type DB struct {
 	dir     string
 	badger  *badger.DB
 	version *versionFile // guarded by updating
+	reserve atomic.Uint64
 
 	// changing is held shared by every write and exclusively by Drop: Badger
 	// refuses writes while it drops a prefix.
@@ -105,7 +107,7 @@ func openChecked(dir string, opts badger.Options) (_ *DB, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := checkRoom(dir, 0); err != nil {
+	if err := checkRoom(dir, reserveBytes); err != nil {
 		return nil, err
 	}
 	if err := removeEmpty(dir); err != nil {
@@ -131,6 +133,7 @@ func openChecked(dir string, opts badger.Options) (_ *DB, err error) {
 			return nil, errors.Join(err, db.badger.Close())
 		}
 	}
+	db.updateReserve()
 	return db, nil
 }
 
@@ -195,7 +198,7 @@ func (db *DB) Update(fn func(*badger.Txn) error) error {
 	if err := db.failed(); err != nil {
 		return err
 	}
-	if err := checkRoom(db.dir, 0); err != nil {
+	if err := db.CheckRoom(0); err != nil {
 		return err
 	}
 	return db.commit(fn)
@@ -220,6 +223,7 @@ func (db *DB) commit(fn func(*badger.Txn) error) error {
 	if err := db.version.set(db.currentVersion()); err != nil {
 		return db.fail(fmt.Errorf("committing to the database: %w", err))
 	}
+	db.updateReserve()
 	return nil
 }
 
@@ -260,7 +264,8 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
 			return err
 		}
 		if unchecked += len(entry.Key) + len(entry.Value); unchecked >= roomEvery {
-			if err := checkRoom(db.dir, 0); err != nil {
+			db.updateReserve()
+			if err := db.CheckRoom(0); err != nil {
 				return err
 			}
 			unchecked = 0
@@ -289,7 +294,7 @@ func (db *DB) Drop(prefixes ...[]byte) error {
 	if err := db.failed(); err != nil {
 		return err
 	}
-	if err := checkRoom(db.dir, 0); err != nil {
+	if err := db.CheckRoom(0); err != nil {
 		return err
 	}
 	// What is dropped may hold the highest version.

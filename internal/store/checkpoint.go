@@ -32,6 +32,11 @@ func (s *Store) checkpointWhenDue() {
 		case <-retry.C:
 		}
 		err := s.checkpoint()
+		for err == nil && s.overlayFull() {
+			// It grew full while an attempt before this one waited for room, and
+			// folding waits for it.
+			err = s.checkpoint()
+		}
 		switch {
 		case errors.Is(err, sketch.ErrDiskFull):
 			// Nothing is lost: the log and the overlay keep what could not be

@@ -93,6 +93,7 @@ func (s *Store) enqueue(ctx context.Context, b sketch.Batch) (chan error, error)
 		s.metrics.refused(err)
 		return nil, err
 	}
+	s.reportOverflow(project, b)
 	if b.Receipt != nil {
 		project.receipts.count++
 	}
@@ -114,15 +115,16 @@ func (s *Store) checkMark(b sketch.Batch) error {
 	if b.Mark.IsZero() {
 		return nil
 	}
-	last, pending := s.queue.mark(b.Project, b.Mark.Source)
+	to, pending := s.queue.sourceEnd(b.Project, b.Mark.Source)
 	if !pending {
-		var err error
-		if last, _, err = s.mark(b.Project, b.Mark.Source); err != nil {
+		last, _, err := s.mark(b.Project, b.Mark.Source)
+		if err != nil {
 			return err
 		}
+		to = last.To
 	}
-	if last.To != b.Mark.From {
-		return fmt.Errorf("%w: to offset %d, the batch begins at %d", sketch.ErrSourceMoved, last.To, b.Mark.From)
+	if to != b.Mark.From {
+		return fmt.Errorf("%w: to offset %d, the batch begins at %d", sketch.ErrSourceMoved, to, b.Mark.From)
 	}
 	return nil
 }

@@ -16,14 +16,14 @@ func (s *Store) foldGroups(groups <-chan []*pending) {
 		for _, p := range group {
 			gathered = s.fold(p, &batch)
 		}
-		s.queue.release(group)
-		for _, p := range group {
-			s.keepBuffer(p)
-		}
 		s.mu.Lock()
 		close(s.folded)
 		s.folded = make(chan struct{})
 		s.mu.Unlock()
+		s.queue.release(group)
+		for _, p := range group {
+			s.keepBuffer(p)
+		}
 
 		if gathered >= s.overlayBytes || s.log.Size() >= s.logBytes {
 			select {
@@ -72,9 +72,9 @@ func (s *Store) keepBuffer(p *pending) {
 func (s *Store) awaitCheckpoint() {
 	for {
 		s.mu.Lock()
-		full, swapped := s.active.bytes >= s.overlayBytes, s.swapped
+		swapped := s.swapped
 		s.mu.Unlock()
-		if !full {
+		if !s.overlayFull() {
 			return
 		}
 		select {
@@ -85,6 +85,12 @@ func (s *Store) awaitCheckpoint() {
 			return
 		}
 	}
+}
+
+func (s *Store) overlayFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active.bytes >= s.overlayBytes
 }
 
 // awaitFolded waits until everything up to a position was folded.
@@ -108,14 +114,12 @@ func (s *Store) awaitFolded(ctx context.Context, through sketch.Position) error 
 // caller holds the project, so none comes.
 func (s *Store) awaitIdle(ctx context.Context, project sketch.ProjectNumber) error {
 	for {
-		s.mu.Lock()
-		advanced := s.folded
-		s.mu.Unlock()
-		if s.queue.pool.Held(project) == 0 {
+		idle, changed := s.queue.idle(project)
+		if idle {
 			return nil
 		}
 		select {
-		case <-advanced:
+		case <-changed:
 		case <-s.queue.failed:
 			_, err := s.queue.begin(project)
 			return err

@@ -115,20 +115,20 @@ func (s *Store) admitWithin(ctx context.Context, p *project, b *sketch.Batch) (u
 		}
 		visits[i].Path = uint32(other)
 	}
-	if len(b.Paths) > other {
-		s.reportOverflow(p, b.Project, visits, uint32(other))
-	}
 	b.Visits = visits
 	s.account(b.Project, p)
 	return undo, nil
 }
 
-// reportOverflow counts the page views that were moved, and logs the first ones
-// of a day.
-func (s *Store) reportOverflow(p *project, number sketch.ProjectNumber, visits []sketch.Visit, other uint32) {
+// reportOverflow counts the page views of a batch that was taken which are under
+// sketch.OtherPath, and logs the first ones of a day.
+func (s *Store) reportOverflow(p *project, b sketch.Batch) {
+	if last := len(b.Paths) - 1; last < 0 || string(b.Paths[last]) != sketch.OtherPath {
+		return
+	}
 	moved := 0
-	for i := range visits {
-		if visits[i].Path == other {
+	for i := range b.Visits {
+		if int(b.Visits[i].Path) == len(b.Paths)-1 {
 			moved++
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Store) reportOverflow(p *project, number sketch.ProjectNumber, visits [
 	if today := sketch.DayOf(s.now()); p.paths.warned != today {
 		p.paths.warned = today
 		s.logger.Warn("A project has more paths than have rows of their own. The further ones count in one row.",
-			"project", uint64(number), "row", sketch.OtherPath, "perDay", s.limits.PathsPerDay, "perProject", s.limits.PathsPerProject)
+			"project", uint64(b.Project), "row", sketch.OtherPath, "perDay", s.limits.PathsPerDay, "perProject", s.limits.PathsPerProject)
 	}
 }
 

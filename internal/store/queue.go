@@ -18,10 +18,11 @@ type pending struct {
 	receipt  *sketch.Receipt
 	position sketch.Position
 	done     chan error // capacity 1; answered once the batch is durable
-	// settled is closed with the answer, which refused is then, for others that
-	// wait for the same receipt. nil without one.
-	settled chan struct{}
+	// refused is the answer, where it is an error.
 	refused error
+	// settled is closed with the answer, for others that wait for the same
+	// receipt. nil without one.
+	settled chan struct{}
 }
 
 // bytes is the memory that the queue accounts a batch with.
@@ -52,12 +53,13 @@ type queue struct {
 	closed  chan struct{}
 	failure error         // of the log; latched
 	failed  chan struct{} // closed with the first failure
-	acked   sketch.Position
+	// released is closed and replaced whenever batches were folded or refused.
+	released chan struct{}
+	acked    sketch.Position
 	// refusals counts how often what had been decided about was refused.
 	refusals uint64
-	// marks and receipts are the latest of each source, and each receipt, among
-	// the batches not yet folded.
-	marks    map[sourceKey]sketch.Mark
+	// sources and receipts are those of the batches not yet folded.
+	sources  map[sourceKey]*pendingSource
 	receipts map[receiptKey]*pending
 	deleted  map[sketch.ProjectNumber]bool
 }
@@ -65,6 +67,12 @@ type queue struct {
 type sourceKey struct {
 	project sketch.ProjectNumber
 	source  sketch.Source
+}
+
+// pendingSource is a source of which batches are between Commit and folding.
+type pendingSource struct {
+	to      int64 // offset behind the last of them
+	batches int
 }
 
 type receiptKey struct {
@@ -78,7 +86,8 @@ func newQueue(limit int) *queue {
 		waiting:  make(map[sketch.ProjectNumber][]*pending),
 		closed:   make(chan struct{}),
 		failed:   make(chan struct{}),
-		marks:    make(map[sourceKey]sketch.Mark),
+		released: make(chan struct{}),
+		sources:  make(map[sourceKey]*pendingSource),
 		receipts: make(map[receiptKey]*pending),
 		deleted:  make(map[sketch.ProjectNumber]bool),
 	}
@@ -109,7 +118,14 @@ func (q *queue) push(p *pending, refusals uint64) error {
 		return sketch.ErrOverloaded
 	}
 	if !p.mark.IsZero() {
-		q.marks[sourceKey{p.project, p.mark.Source}] = p.mark
+		key := sourceKey{p.project, p.mark.Source}
+		source := q.sources[key]
+		if source == nil {
+			source = new(pendingSource)
+			q.sources[key] = source
+		}
+		source.to = p.mark.To
+		source.batches++
 	}
 	if p.receipt != nil {
 		q.receipts[receiptKey{p.project, p.receipt.Key}] = p
@@ -263,22 +279,42 @@ func (q *queue) release(group []*pending) {
 	for _, p := range group {
 		q.pool.Give(p.project, p.bytes())
 		if !p.mark.IsZero() {
-			if key := (sourceKey{p.project, p.mark.Source}); q.marks[key] == p.mark {
-				delete(q.marks, key)
+			key := sourceKey{p.project, p.mark.Source}
+			source := q.sources[key]
+			if p.refused != nil {
+				// Those behind it were refused too; those before it were not.
+				source.to = min(source.to, p.mark.From)
+			}
+			if source.batches--; source.batches == 0 {
+				delete(q.sources, key)
 			}
 		}
 		if p.receipt != nil {
 			delete(q.receipts, receiptKey{p.project, p.receipt.Key})
 		}
 	}
+	close(q.released)
+	q.released = make(chan struct{})
 }
 
-// mark returns the latest mark of a source among the batches not yet folded.
-func (q *queue) mark(project sketch.ProjectNumber, source sketch.Source) (sketch.Mark, bool) {
+// idle reports whether no batch of a project is between Commit and folding, and
+// returns a channel that is closed when that may have changed.
+func (q *queue) idle(project sketch.ProjectNumber) (bool, <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	mark, found := q.marks[sourceKey{project, source}]
-	return mark, found
+	return q.pool.Held(project) == 0, q.released
+}
+
+// sourceEnd returns the offset behind the last batch of a source that is not yet
+// folded. found is false where there is none.
+func (q *queue) sourceEnd(project sketch.ProjectNumber, source sketch.Source) (to int64, found bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	pending := q.sources[sourceKey{project, source}]
+	if pending == nil {
+		return 0, false
+	}
+	return pending.to, true
 }
 
 // receipt returns the batch not yet folded that has a receipt of this key, or nil.
