@@ -61,7 +61,10 @@ func (b *buffer) readFrom(r io.Reader, limit int) error {
 
 // grow makes room for more bytes, for so many in all at most.
 func (b *buffer) grow(most int) error {
-	size := min(max(minBuffer, bufferGrowth*cap(b.bytes)), most)
+	size := max(minBuffer, bufferGrowth*cap(b.bytes))
+	if 3*size > most { // A small last step would hold the text twice for a few bytes.
+		size = most
+	}
 	if !b.from.memory.Take(b.project, size) {
 		return sketch.ErrOverloaded
 	}

@@ -111,3 +111,13 @@ func (c *boundedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
 }
+
+// CloseWrite says that nothing more is answered, while what the client still sends
+// is taken: the HTTP server asks for it before it closes a connection with unread
+// bytes. Without it the client would be reset, and lose an answer such as a 413.
+func (c *boundedConn) CloseWrite() error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.CloseWrite()
+	}
+	return nil
+}

@@ -19,9 +19,9 @@ type knownPaths struct {
 	loaded    bool
 	forgotten uint64 // as of which it was read
 	all       map[uint64]struct{}
-	// days are those of single days. They are needed, and loaded, only while a
-	// batch might take the project over a limit: a project with few paths has
-	// few on each day too.
+	// days are those of single days. They are loaded once a batch might take the
+	// project over a limit, and kept up to date from then on: a project with few
+	// paths has few on each day too.
 	days    map[sketch.Day]map[uint64]struct{}
 	hashes  []uint64 // of the batch being decided
 	counted int      // as projects.paths has it
@@ -53,7 +53,7 @@ func (s *Store) admitPaths(ctx context.Context, p *project, b *sketch.Batch) (un
 	for _, path := range b.Paths {
 		k.hashes = append(k.hashes, maphash.Bytes(s.seed, path))
 	}
-	if len(k.all)+len(b.Paths) > min(s.limits.PathsPerDay, s.limits.PathsPerProject) {
+	if k.days != nil || len(k.all)+len(b.Paths) > min(s.limits.PathsPerDay, s.limits.PathsPerProject) {
 		return s.admitWithin(ctx, p, b)
 	}
 	var fresh []uint64
