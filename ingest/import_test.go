@@ -407,6 +407,8 @@ func TestMetrics(t *testing.T) {
 		"footfall_import_lines_total":           3,
 		"footfall_import_malformed_lines_total": 1,
 		"footfall_ingest_bytes_total":           float64(len(log) + len(body) + len(event(nil))),
+		"footfall_bodies_refused_total":         0,
+		"footfall_body_bytes":                   0,
 		"footfall_repeated_batches_total":       0,
 	}
 	families, err := registry.Gather()

@@ -36,7 +36,8 @@ type Visit struct {
 	Traffic Traffic
 }
 
-// Batch is what one commit makes durable.
+// Batch is what one commit makes durable. It has a mark or a receipt, not both: an
+// import is known by where it stands in its source.
 type Batch struct {
 	Project ProjectNumber
 	Paths   [][]byte // normalised

@@ -256,10 +256,14 @@ func (q *queue) refuse(group []*pending, err error) {
 	q.refusals++
 	group = append(group, q.clear()...)
 	q.mu.Unlock()
+	// Before the answers: who sends again at once must not meet what it held.
+	for _, p := range group {
+		p.refused = err
+	}
+	q.release(group)
 	for _, p := range group {
 		p.answer(err)
 	}
-	q.release(group)
 }
 
 // clear returns what waits, which waits no more. The caller holds q.mu.
