@@ -85,6 +85,7 @@ func post(ctx context.Context, o options, s *service.Server, name string, next f
 		report.Bytes("peak-anon", peak),
 		result.Each("server-cpu", after.usage.CPU-before.usage.CPU),
 		result.Each("client-cpu", after.client-before.client),
+		{Amount: after.metrics[syncs] - before.metrics[syncs], Unit: "syncs"},
 		{Amount: after.metrics[checkpoints+"_count"] - before.metrics[checkpoints+"_count"], Unit: "checkpoints"},
 		{Amount: after.metrics[checkpoints+"_sum"] - before.metrics[checkpoints+"_sum"], Unit: "checkpoint-sec"},
 		{Amount: float64(posted.Refused), Unit: "refused"},

@@ -13,6 +13,7 @@ import (
 const (
 	acceptedHuman = `footfall_events_total{result="accepted",traffic="human"}`
 	acceptedAI    = `footfall_events_total{result="accepted",traffic="ai"}`
+	syncs         = "footfall_log_append_duration_seconds_count"
 	checkpoints   = "footfall_checkpoint_duration_seconds"
 )
 

@@ -116,7 +116,7 @@ func (a *app) open(opts appOptions) (err error) {
 		Database:     a.db,
 		Live:         a.registry.Live,
 		Now:          opts.now,
-		Room:         func() error { return a.db.CheckRoom(logRoom) },
+		Room:         a.db.Room(logRoom),
 		Limits:       store.Limits{PathsPerDay: int(opts.bounds.pathsPerDay), PathsPerProject: int(opts.bounds.paths)},
 		QueueBytes:   shares.Queue,
 		OverlayBytes: shares.Overlay,

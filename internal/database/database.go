@@ -47,6 +47,12 @@ const (
 	// page views wait for it.
 	levelZeroTables = 10
 	levelZeroStall  = 40
+	// What is compacted out of level 0 at once is 160 MiB. A level below it of 10 MiB,
+	// Badger's default, would only pass that on, and write it once more.
+	baseLevelBytes = 256 << 20
+	baseTableBytes = 4 << 20
+	// Each takes memory for tables that it builds; four are Badger's default.
+	compactors = 2
 )
 
 // DB is the open database. It is safe for concurrent use.
@@ -90,6 +96,9 @@ func Open(dir string, o Options) (*DB, error) {
 		WithNumMemtables(memTables).
 		WithNumLevelZeroTables(levelZeroTables).
 		WithNumLevelZeroTablesStall(levelZeroStall).
+		WithNumCompactors(compactors).
+		WithBaseLevelSize(baseLevelBytes).
+		WithBaseTableSize(baseTableBytes).
 		WithBlockCacheSize(o.BlockCacheBytes).
 		WithIndexCacheSize(o.IndexCacheBytes).
 		WithValueThreshold(valueThreshold).

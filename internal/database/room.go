@@ -2,6 +2,8 @@ package database
 
 import (
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +33,28 @@ func checkRoom(dir string, bytes uint64) error {
 // without going below the reserve.
 func (db *DB) CheckRoom(bytes uint64) error {
 	return checkRoom(db.dir, db.reserve.Load()+bytes)
+}
+
+// roomInterval is how long Room remembers that there is room. What is written in
+// that time is a small part of the reserve.
+const roomInterval = 10 * time.Millisecond
+
+// Room returns a CheckRoom for so many bytes that remembers for a moment that there
+// is room: asking the system costs more than deciding about a small batch. That
+// there is none is never remembered.
+func (db *DB) Room(bytes uint64) func() error {
+	var asked atomic.Int64 // when there was room, in Unix nanoseconds
+	return func() error {
+		now := time.Now().UnixNano()
+		if since := time.Duration(now - asked.Load()); since >= 0 && since < roomInterval {
+			return nil
+		}
+		if err := db.CheckRoom(bytes); err != nil {
+			return err
+		}
+		asked.Store(now)
+		return nil
+	}
 }
 
 // updateReserve makes the reserve what the database needs now: beside the least,

@@ -26,7 +26,9 @@ type Shares struct {
 	// MemTable is one of the database's, of which three exist.
 	MemTable int64
 	// Heap is at what size of the heap, garbage and free memory included, the
-	// garbage collector works harder instead of letting it grow.
+	// garbage collector works harder instead of letting it grow. It may be all of
+	// the budget: a part of the heap, such as the ends of the database's buffers,
+	// was never written to, and so takes no memory.
 	Heap int64
 }
 
@@ -43,6 +45,6 @@ func Divide(budget int64) Shares {
 		BlockCache: budget / 16,
 		IndexCache: budget / 32,
 		MemTable:   min(budget/32, 64<<20),
-		Heap:       budget - budget/10,
+		Heap:       budget,
 	}
 }

@@ -14,7 +14,7 @@ func TestSharesFitTheBudget(t *testing.T) {
 		if bound > budget*7/10 || bound < budget*4/10 {
 			t.Errorf("of %d bytes, %d are given out", budget, bound)
 		}
-		if s.Heap <= bound || s.Heap >= budget {
+		if s.Heap <= bound || s.Heap > budget {
 			t.Errorf("of %d bytes, the heap gets %d beside shares of %d", budget, s.Heap, bound)
 		}
 	}

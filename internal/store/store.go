@@ -44,8 +44,8 @@ type Options struct {
 	// LogFS is the file system of the log. nil means the operating system's.
 	LogFS commitlog.FS
 	// Room returns an error where the disk has too little room to write on, such as
-	// sketch.ErrDiskFull, which every batch is then refused with. It is asked before
-	// each write to the log. nil means that there is always room.
+	// sketch.ErrDiskFull, which every batch is then refused with. It is asked for
+	// every batch. nil means that there is always room.
 	Room func() error
 	// Logger may be nil.
 	Logger *slog.Logger
