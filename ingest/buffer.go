@@ -19,8 +19,8 @@ const (
 
 // buffers hands out the memory of request bodies: bounded over all requests,
 // which projects share, and taken as the bytes arrive. What a client announces
-// takes nothing, so one that is slow or stuck holds the smallest buffer, or four
-// times what it has sent.
+// takes nothing, so one that is slow or stuck holds the smallest buffer, or some
+// times what it has sent: four, and at the last step to the limit up to twelve.
 type buffers struct {
 	memory *fairshare.Pool
 	kept   [keptSizes]sync.Pool // of *[]byte, by size

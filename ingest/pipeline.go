@@ -15,7 +15,7 @@ import (
 
 // Store makes batches durable. When Commit returns nil, the batch survives the
 // end of the process and of the machine, and may be used again.
-// sketch.ErrOverloaded, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
+// sketch.ErrOverloaded, ErrDiskFull, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
 // ErrBatchTooLarge and ErrProjectDeleted say that nothing of it was kept;
 // sketch.ErrUnavailable that nobody knows before the next start.
 //

@@ -131,7 +131,7 @@ func (v *validator) visitor(e *event) (sketch.Hash, error) {
 
 func (v *validator) day(timestamp []byte) (sketch.Day, error) {
 	if timestamp == nil {
-		return sketch.DayOf(v.now), nil
+		return v.dayOf(v.now)
 	}
 	seconds, nanoseconds, ok := parseTimestamp(timestamp)
 	if !ok {

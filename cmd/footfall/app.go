@@ -94,7 +94,6 @@ func (a *app) open(opts appOptions) (err error) {
 		return err
 	}
 	a.db, err = database.Open(a.dir.Database(), database.Options{
-		BlockCacheBytes: shares.BlockCache,
 		IndexCacheBytes: shares.IndexCache,
 		MemTableBytes:   shares.MemTable,
 		Logger:          opts.logger,

@@ -97,7 +97,7 @@ func fillDisk(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, uint64(n)))
 	for range n {
 		// So little memory that checkpoints are frequent; each batch has pages of its own.
-		p := serve(t, data, "--memory", "128MiB", "--max-paths", "10000000", "--max-paths-per-day", "10000000")
+		p := serve(t, data, "--memory", "128MiB", "--max-paths", "1000000", "--max-paths-per-day", "1000000")
 		wait := sent.load(t.Context(), p.url, key, 4)
 		for range 2 {
 			sent.awaitMore(t, p, http.StatusAccepted, 20+random.IntN(400))

@@ -25,9 +25,7 @@ var ErrFailed = errors.New("an earlier write to the database failed; restart to 
 
 // Options says what memory the database may take. A zero field takes its default.
 type Options struct {
-	// BlockCacheBytes and IndexCacheBytes are those of Badger's caches: 32 and
-	// 16 MiB.
-	BlockCacheBytes int64
+	// IndexCacheBytes is the size of Badger's cache of table indices: 16 MiB.
 	IndexCacheBytes int64
 	// MemTableBytes is the size of a memtable, of which memTables and one that
 	// takes writes exist: 16 MiB.
@@ -65,8 +63,8 @@ type DB struct {
 	// changing is held shared by every write and exclusively by Drop: Badger
 	// refuses writes while it drops a prefix.
 	changing sync.RWMutex
-	// updating makes Update's read, decide and write one step, and keeps writes
-	// from each other: the version of one is that of all before it.
+	// updating makes Update's read, decide and write one step, and guards the
+	// version file.
 	updating sync.Mutex
 
 	failure struct {
@@ -80,12 +78,13 @@ type DB struct {
 // is gone or does not check; nothing was changed then.
 // sketch.ErrDiskFull says that there is no room to work in.
 func Open(dir string, o Options) (*DB, error) {
-	o.BlockCacheBytes = cmp.Or(o.BlockCacheBytes, 32<<20)
 	o.IndexCacheBytes = cmp.Or(o.IndexCacheBytes, 16<<20)
 	o.MemTableBytes = cmp.Or(o.MemTableBytes, 16<<20)
 	// Tables are not compressed: most of a cell is hashes, which are random bytes.
 	// zstd made the directory a quarter smaller and took a tenth of all processor
-	// time while page views came in (bench/README.md).
+	// time while page views came in (bench/README.md). So blocks are read where the
+	// file is mapped, and the system's page cache is the cache of blocks: Badger's
+	// own would count a block of a map as all of the file behind it, and keep none.
 	opts := badger.DefaultOptions(dir).
 		WithSyncWrites(true).
 		WithDetectConflicts(false). // Updates take turns; nothing else reads what it writes.
@@ -99,7 +98,7 @@ func Open(dir string, o Options) (*DB, error) {
 		WithNumCompactors(compactors).
 		WithBaseLevelSize(baseLevelBytes).
 		WithBaseTableSize(baseTableBytes).
-		WithBlockCacheSize(o.BlockCacheBytes).
+		WithBlockCacheSize(0).
 		WithIndexCacheSize(o.IndexCacheBytes).
 		WithValueThreshold(valueThreshold).
 		WithValueLogFileSize(64 << 20).
@@ -257,16 +256,21 @@ type Entry struct {
 // crash or an error any part of them may be there. An error among the entries
 // ends it, and so does sketch.ErrDiskFull. Keys and values must not be changed until Write
 // has returned.
-func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
-	db.updating.Lock()
-	defer db.updating.Unlock()
+func (db *DB) Write(entries iter.Seq2[Entry, error]) (err error) {
 	db.changing.RLock()
 	defer db.changing.RUnlock()
 	if err := db.failed(); err != nil {
 		return err
 	}
 	batch := db.badger.NewWriteBatch()
-	defer batch.Cancel()
+	defer func() {
+		// A part is committed while the next is gathered. Whatever ends the write, a
+		// commit that failed latches: what it wrote may be visible and not synced.
+		batch.Cancel()
+		if failed := batch.Error(); failed != nil {
+			err = errors.Join(err, db.fail(fmt.Errorf("writing to the database: %w", failed)))
+		}
+	}()
 	unchecked := roomEvery
 	for entry, err := range entries {
 		if err != nil {
@@ -286,6 +290,10 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) error {
 	if err := batch.Flush(); err != nil {
 		return db.fail(fmt.Errorf("writing to the database: %w", err))
 	}
+	// Not before: whoever updates would wait for all of it. The version of an update
+	// in between covers what was written until then, since reading it waits.
+	db.updating.Lock()
+	defer db.updating.Unlock()
 	return db.commit(func(*badger.Txn) error { return nil })
 }
 

@@ -32,6 +32,10 @@ func checkRoom(dir string, bytes uint64) error {
 // CheckRoom returns a sketch.ErrDiskFull where so many bytes could not be written
 // without going below the reserve.
 func (db *DB) CheckRoom(bytes uint64) error {
+	if checkRoom(db.dir, db.reserve.Load()+bytes) == nil {
+		return nil
+	}
+	db.updateReserve() // A compaction may have ended since.
 	return checkRoom(db.dir, db.reserve.Load()+bytes)
 }
 

@@ -20,8 +20,7 @@ type Shares struct {
 	Bodies int
 	// KnownPaths is how many paths are remembered, at about 16 bytes each.
 	KnownPaths int
-	// BlockCache and IndexCache are the database's.
-	BlockCache int64
+	// IndexCache is the database's.
 	IndexCache int64
 	// MemTable is one of the database's, of which three exist.
 	MemTable int64
@@ -33,7 +32,7 @@ type Shares struct {
 }
 
 // Divide returns the shares of a budget, in bytes of anonymous memory. Together
-// what they bound is two thirds of it at most: the rest is for garbage between two
+// what they bound is 60 % of it at most: the rest is for garbage between two
 // collections, which costs the less the more there is, for checkpoints, queries
 // and compactions while they run, and for stacks and the network.
 func Divide(budget int64) Shares {
@@ -42,7 +41,6 @@ func Divide(budget int64) Shares {
 		Queue:      int(budget / 16),
 		Bodies:     int(budget / 8),
 		KnownPaths: int(budget / 32 / 16),
-		BlockCache: budget / 16,
 		IndexCache: budget / 32,
 		MemTable:   min(budget/32, 64<<20),
 		Heap:       budget,

@@ -10,7 +10,7 @@ func TestSharesFitTheBudget(t *testing.T) {
 	for budget := memory.MinBudget; budget <= 1<<40; budget *= 2 {
 		s := memory.Divide(budget)
 		bound := 2*int64(s.Overlay) + int64(s.Queue) + int64(s.Bodies) + 16*int64(s.KnownPaths) +
-			s.BlockCache + s.IndexCache + 3*s.MemTable
+			s.IndexCache + 3*s.MemTable
 		if bound > budget*7/10 || bound < budget*4/10 {
 			t.Errorf("of %d bytes, %d are given out", budget, bound)
 		}

@@ -20,6 +20,7 @@ const retryInterval = 5 * time.Second
 
 // checkpointWhenDue writes a checkpoint whenever one is due, until folding ends.
 func (s *Store) checkpointWhenDue() {
+	var tried time.Time
 	retry := time.NewTimer(retryInterval)
 	retry.Stop()
 	defer retry.Stop()
@@ -30,11 +31,17 @@ func (s *Store) checkpointWhenDue() {
 				return
 			}
 		case <-retry.C:
+		case <-s.checkpointAsked:
+			if time.Since(tried) < retryInterval {
+				continue
+			}
 		}
+		tried = time.Now()
 		err := s.checkpoint()
 		for err == nil && s.overlayFull() {
 			// It grew full while an attempt before this one waited for room, and
-			// folding waits for it.
+			// the writer waits for it.
+			s.sweepWhenDue()
 			err = s.checkpoint()
 		}
 		switch {
@@ -51,6 +58,14 @@ func (s *Store) checkpointWhenDue() {
 		default:
 			s.sweepWhenDue()
 		}
+	}
+}
+
+// askCheckpoint asks for a checkpoint, which cuts the log and so makes room.
+func (s *Store) askCheckpoint() {
+	select {
+	case s.checkpointAsked <- struct{}{}:
+	default: // It is asked for already.
 	}
 }
 

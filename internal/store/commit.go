@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"footfall/internal/commitlog"
@@ -14,7 +15,7 @@ import (
 // synced to disk, and every ranking that begins afterwards holds it. The batch
 // may be used again once Commit has returned.
 //
-// ErrOverloaded, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
+// ErrOverloaded, ErrDiskFull, ErrSourceMoved, ErrRepeated, ErrTooManyReceipts,
 // ErrBatchTooLarge and ErrProjectDeleted of package sketch say that nothing of
 // the batch was kept. An error of the context says so too; it is looked at before
 // the batch is queued and not afterwards: from there on the answer is the log's.
@@ -57,11 +58,12 @@ func (s *Store) Commit(ctx context.Context, b sketch.Batch) error {
 func (s *Store) enqueue(ctx context.Context, b sketch.Batch) (chan error, error) {
 	// At once, where nothing was done for it yet.
 	if s.queue.pool.Used() >= s.queueBytes {
-		s.metrics.refused(sketch.ErrOverloaded)
+		s.metrics.refused(sketch.ErrOverloaded, 1)
 		return nil, sketch.ErrOverloaded
 	}
 	if err := s.room(); err != nil {
-		s.metrics.refused(err)
+		s.askCheckpoint()
+		s.metrics.refused(err, 1)
 		return nil, err
 	}
 	project := s.lockProject(b.Project)
@@ -90,7 +92,7 @@ func (s *Store) enqueue(ctx context.Context, b sketch.Batch) (chan error, error)
 	}
 	if err != nil {
 		undo()
-		s.metrics.refused(err)
+		s.metrics.refused(err, 1)
 		return nil, err
 	}
 	s.reportOverflow(project, b)
@@ -102,8 +104,13 @@ func (s *Store) enqueue(ctx context.Context, b sketch.Batch) (chan error, error)
 
 func (s *Store) newPending(b sketch.Batch) *pending {
 	p := &pending{project: b.Project, mark: b.Mark, receipt: b.Receipt, done: s.answers.Get().(chan error)}
-	p.buffer = s.buffers.Get().(*[]byte)
-	p.record = appendRecord((*p.buffer)[:0], b)
+	const small = 4 << 10 // of which a kept buffer would be accounted as more
+	if size := recordBytes(b); size <= small {
+		p.record = appendRecord(make([]byte, 0, size), b)
+	} else {
+		p.buffer = s.buffers.Get().(*[]byte)
+		p.record = appendRecord(slices.Grow((*p.buffer)[:0], size), b)
+	}
 	if b.Receipt != nil {
 		p.settled = make(chan struct{})
 	}
@@ -134,6 +141,7 @@ func (s *Store) checkMark(b sketch.Batch) error {
 func (s *Store) write(groups chan<- []*pending) {
 	defer close(groups)
 	for {
+		s.awaitCheckpoint()
 		group := s.queue.take()
 		if group == nil {
 			return
@@ -154,9 +162,7 @@ func (s *Store) append(group []*pending) []*pending {
 	}
 	if err := s.room(); err != nil {
 		// Before anything was tried: a write that fails would latch the log.
-		s.metrics.refused(err)
-		s.forgotten.Add(1)
-		s.queue.refuse(group, err)
+		s.refuse(group, err)
 		return nil
 	}
 	records := make([][]byte, len(group))
@@ -174,4 +180,11 @@ func (s *Store) append(group []*pending) []*pending {
 	}
 	s.queue.acknowledge(group, last)
 	return group
+}
+
+// refuse refuses a group for want of room, and all that wait with it.
+func (s *Store) refuse(group []*pending, err error) {
+	s.refusals.Add(1) // Before the answers: who sees one reads again what is kept.
+	s.metrics.refused(err, s.queue.refuse(group, err))
+	s.askCheckpoint()
 }

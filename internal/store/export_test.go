@@ -98,11 +98,8 @@ func (s *Store) Waiting() int {
 	return waiting
 }
 
-// FoldingStopped reports whether folding waits for a checkpoint, with more
-// acknowledged than folded.
-func (s *Store) FoldingStopped() bool {
-	s.mu.Lock()
-	full, folded := s.active.bytes >= s.overlayBytes, s.active.to
-	s.mu.Unlock()
-	return full && folded < s.Acknowledged()
+// WritingStopped reports whether the writer waits for a checkpoint while batches
+// wait for it.
+func (s *Store) WritingStopped() bool {
+	return s.overlayFull() && s.Waiting() > 0
 }

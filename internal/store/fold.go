@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"footfall/sketch"
 )
@@ -31,9 +32,6 @@ func (s *Store) foldGroups(groups <-chan []*pending) {
 			default: // One is due already.
 			}
 		}
-		if gathered >= s.overlayBytes {
-			s.awaitCheckpoint()
-		}
 	}
 }
 
@@ -59,16 +57,17 @@ func (s *Store) fold(p *pending, batch *record) int {
 const maxKeptBuffer = 256 << 10
 
 func (s *Store) keepBuffer(p *pending) {
-	if cap(p.record) <= maxKeptBuffer {
+	if p.buffer != nil && cap(p.record) <= maxKeptBuffer {
 		*p.buffer = p.record
 		s.buffers.Put(p.buffer)
 	}
 	p.record, p.buffer = nil, nil
 }
 
-// awaitCheckpoint waits until the overlay that grew full is being written, which
-// the one before it may be still. The queue fills meanwhile and refuses what it can
-// not hold.
+// awaitCheckpoint makes the writer wait until the overlay that grew full is being
+// written, which the one before it may be still. The queue fills meanwhile and
+// refuses what it can not hold. Were it folding that waits, then so would whoever
+// asks for what is acknowledged, for as long as the disk has no room.
 func (s *Store) awaitCheckpoint() {
 	for {
 		s.mu.Lock()
@@ -77,15 +76,27 @@ func (s *Store) awaitCheckpoint() {
 		if !s.overlayFull() {
 			return
 		}
+		again := time.NewTimer(waitInterval)
 		select {
 		case <-swapped:
-		case <-s.queue.failed: // No checkpoint will come, nor anything to fold.
-			return
-		case <-s.queue.closed: // What the queue holds is folded, room or not.
+		case <-s.queue.failed: // No checkpoint will come.
+		case <-s.queue.closed: // What the queue holds is written, room or not.
+		case <-again.C:
+			if err := s.room(); err != nil {
+				s.refuse(nil, err)
+			}
+			continue
+		}
+		again.Stop()
+		if s.queue.ended() {
 			return
 		}
 	}
 }
+
+// waitInterval is how often what waits for a checkpoint asks whether the disk has
+// room, without which none may come for long.
+const waitInterval = 100 * time.Millisecond
 
 func (s *Store) overlayFull() bool {
 	s.mu.Lock()

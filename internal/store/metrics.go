@@ -69,12 +69,12 @@ func (s *Store) overlaySize() int {
 	return size
 }
 
-// refused counts a batch that may be taken later.
-func (m *metrics) refused(err error) {
+// refused counts batches that may be taken later.
+func (m *metrics) refused(err error, batches int) {
 	switch {
 	case errors.Is(err, sketch.ErrOverloaded):
-		m.overloaded.Inc()
+		m.overloaded.Add(float64(batches))
 	case errors.Is(err, sketch.ErrDiskFull):
-		m.diskFull.Inc()
+		m.diskFull.Add(float64(batches))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
@@ -16,9 +17,9 @@ import (
 // that differs from process to process: nobody can craft paths that collide, and
 // by chance one in 2^64 pairs does, which lets one path pass the limit.
 type knownPaths struct {
-	loaded    bool
-	forgotten uint64 // as of which it was read
-	all       map[uint64]struct{}
+	loaded   bool
+	refusals uint64 // as of which it was read
+	all      map[uint64]struct{}
 	// days are those of single days. They are loaded once a batch might take the
 	// project over a limit, and kept up to date from then on: a project with few
 	// paths has few on each day too.
@@ -44,10 +45,11 @@ func (k *knownPaths) remembered() int {
 // project from before admitPaths until after undo.
 func (s *Store) admitPaths(ctx context.Context, p *project, b *sketch.Batch) (undo func(), err error) {
 	k := &p.paths
-	if !k.loaded || k.forgotten != s.forgotten.Load() {
+	if !k.loaded || k.refusals != s.refusals.Load() {
 		if err := s.loadPaths(ctx, b.Project, k); err != nil {
 			return nil, err
 		}
+		s.account(b.Project, p)
 	}
 	k.hashes = k.hashes[:0]
 	for _, path := range b.Paths {
@@ -76,10 +78,10 @@ func (s *Store) admitPaths(ctx context.Context, p *project, b *sketch.Batch) (un
 // admitWithin is admitPaths for a batch that might pass a limit.
 func (s *Store) admitWithin(ctx context.Context, p *project, b *sketch.Batch) (undo func(), err error) {
 	k := &p.paths
-	if k.days == nil || k.remembered() > s.projects.limit {
-		// Between batches only: what this one adds to a day is nowhere else yet.
+	if k.days == nil {
 		k.days = make(map[sketch.Day]map[uint64]struct{})
 	}
+	added := make(map[sketch.Day]bool) // What this batch adds to a day is nowhere else yet.
 	var undone []func()
 	undo = func() {
 		for _, f := range undone {
@@ -90,6 +92,9 @@ func (s *Store) admitWithin(ctx context.Context, p *project, b *sketch.Batch) (u
 	for i, visit := range b.Visits {
 		today := k.days[visit.Day]
 		if today == nil {
+			if k.remembered() > s.projects.limit {
+				maps.DeleteFunc(k.days, func(day sketch.Day, _ map[uint64]struct{}) bool { return !added[day] })
+			}
 			if today, err = s.loadDay(ctx, b.Project, k, visit.Day); err != nil {
 				undo()
 				return nil, err
@@ -102,6 +107,7 @@ func (s *Store) admitWithin(ctx context.Context, p *project, b *sketch.Batch) (u
 		_, known := k.all[hash]
 		if len(today) < s.limits.PathsPerDay && (known || len(k.all) < s.limits.PathsPerProject) {
 			today[hash] = struct{}{}
+			added[visit.Day] = true
 			undone = append(undone, func() { delete(today, hash) })
 			if !known {
 				k.all[hash] = struct{}{}
@@ -142,7 +148,7 @@ func (s *Store) reportOverflow(p *project, b sketch.Batch) {
 
 // loadPaths reads which paths of a project have a row of their own.
 func (s *Store) loadPaths(ctx context.Context, project sketch.ProjectNumber, k *knownPaths) error {
-	forgotten := s.forgotten.Load()
+	refusals := s.refusals.Load()
 	all := make(map[uint64]struct{})
 	txn, err := s.settled(ctx, project, func(p *projectOverlay) {
 		for path := range p.paths {
@@ -157,7 +163,7 @@ func (s *Store) loadPaths(ctx context.Context, project sketch.ProjectNumber, k *
 		all[maphash.Bytes(s.seed, database.SplitPathKey(key))] = struct{}{}
 	})
 	delete(all, maphash.String(s.seed, sketch.OtherPath))
-	k.all, k.days, k.loaded, k.forgotten = all, nil, true, forgotten
+	k.all, k.days, k.loaded, k.refusals = all, nil, true, refusals
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 type pending struct {
 	project  sketch.ProjectNumber
 	record   []byte
-	buffer   *[]byte // to keep the record's memory in
+	buffer   *[]byte // to keep the record's memory in; nil for a small one
 	mark     sketch.Mark
 	receipt  *sketch.Receipt
 	position sketch.Position
@@ -158,7 +158,7 @@ func (q *queue) refusal(project sketch.ProjectNumber) error {
 // of a project that sends little waits for two groups, however much another one
 // has queued, unless so many projects have that a group is full of their turns.
 const (
-	groupBytes = 4 << 20
+	groupBytes = 1 << 20
 	turnBytes  = 64 << 10
 )
 
@@ -250,8 +250,8 @@ func (q *queue) fail(group []*pending, err error) {
 }
 
 // refuse answers a group of which nothing was kept, and all that wait: they may
-// rest on it, as the next part of an import does.
-func (q *queue) refuse(group []*pending, err error) {
+// rest on it, as the next part of an import does. It returns how many they were.
+func (q *queue) refuse(group []*pending, err error) int {
 	q.mu.Lock()
 	q.refusals++
 	group = append(group, q.clear()...)
@@ -264,6 +264,7 @@ func (q *queue) refuse(group []*pending, err error) {
 	for _, p := range group {
 		p.answer(err)
 	}
+	return len(group)
 }
 
 // clear returns what waits, which waits no more. The caller holds q.mu.
@@ -351,6 +352,16 @@ func (q *queue) close() bool {
 	close(q.closed)
 	q.arrived.Broadcast()
 	return true
+}
+
+// ended reports whether the queue was closed or the log has failed.
+func (q *queue) ended() bool {
+	select {
+	case <-q.failed:
+		return true
+	default:
+		return q.isClosed()
+	}
 }
 
 func (q *queue) isClosed() bool {

@@ -15,10 +15,11 @@ import (
 
 // knownReceipts is how many receipts of a project are kept.
 type knownReceipts struct {
-	loaded    bool
-	forgotten uint64 // as of which the count was read
-	count     int    // those that expired and were not removed yet included
-	swept     time.Time
+	loaded   bool
+	refusals uint64 // as of which, and of
+	sweeps   uint64 // which, the count was read
+	count    int    // those that expired and were not removed yet included
+	swept    time.Time
 }
 
 // inFlight is the error of a batch whose receipt is that of another one, which
@@ -95,9 +96,10 @@ func (s *Store) checkReceipt(ctx context.Context, p *project, b sketch.Batch) er
 		if err := s.checkpoint(); err != nil { // Those in the overlay count too.
 			return err
 		}
-		if err := s.sweepReceipts(); err != nil {
+		if err := s.sweepOne(b.Project); err != nil {
 			return err
 		}
+		k.loaded = false
 		if err := s.countReceipts(ctx, b.Project, k); err != nil {
 			return err
 		}
@@ -110,8 +112,8 @@ func (s *Store) checkReceipt(ctx context.Context, p *project, b sketch.Batch) er
 
 // countReceipts counts the receipts of a project, unless it is known.
 func (s *Store) countReceipts(ctx context.Context, project sketch.ProjectNumber, k *knownReceipts) error {
-	forgotten := s.forgotten.Load()
-	if k.loaded && k.forgotten == forgotten {
+	refusals, sweeps := s.refusals.Load(), s.sweeps.Load()
+	if k.loaded && k.refusals == refusals && k.sweeps == sweeps {
 		return nil
 	}
 	var gathered [][32]byte
@@ -131,7 +133,7 @@ func (s *Store) countReceipts(ctx context.Context, project sketch.ProjectNumber,
 			count++
 		}
 	}
-	k.loaded, k.forgotten, k.count = true, forgotten, count
+	k.loaded, k.refusals, k.sweeps, k.count = true, refusals, sweeps, count
 	return nil
 }
 
@@ -144,7 +146,7 @@ func (s *Store) sweepReceipts() error {
 	s.checkpointTurn.Lock()
 	defer s.checkpointTurn.Unlock()
 	s.swept = s.now()
-	defer s.forgotten.Add(1)
+	defer s.sweeps.Add(1)
 	txn := s.db.Snapshot()
 	defer txn.Discard()
 	numbers, err := storedProjects(txn)
@@ -155,6 +157,18 @@ func (s *Store) sweepReceipts() error {
 		if err := s.sweepProject(txn, project); err != nil {
 			return fmt.Errorf("removing expired receipts of project %d: %w", project, err)
 		}
+	}
+	return nil
+}
+
+// sweepOne is sweepReceipts for one project.
+func (s *Store) sweepOne(project sketch.ProjectNumber) error {
+	s.checkpointTurn.Lock()
+	defer s.checkpointTurn.Unlock()
+	txn := s.db.Snapshot()
+	defer txn.Discard()
+	if err := s.sweepProject(txn, project); err != nil {
+		return fmt.Errorf("removing expired receipts of project %d: %w", project, err)
 	}
 	return nil
 }

@@ -36,6 +36,19 @@ const (
 // right: a mistake in the program, or a format that this version does not know.
 var errRecord = errors.New("log record does not decode")
 
+// recordBytes returns how many bytes the record of a batch has at most.
+func recordBytes(b sketch.Batch) int {
+	const header, visit = 256, 2*binary.MaxVarintLen32 + 8
+	size := header + visit*len(b.Visits)
+	for _, path := range b.Paths {
+		size += binary.MaxVarintLen16 + len(path)
+	}
+	if b.Receipt != nil {
+		size += len(b.Receipt.Answer)
+	}
+	return size
+}
+
 func appendRecord(dst []byte, b sketch.Batch) []byte {
 	dst = append(dst, recordVersion)
 	dst = binary.AppendUvarint(dst, uint64(b.Project))

@@ -61,6 +61,11 @@ func (s *Store) replay(at sketch.Position, encoded []byte, b *record, live func(
 	if s.active.bytes < s.overlayBytes {
 		return nil
 	}
+	if s.room() != nil {
+		// The log's size bounds what is folded in memory instead. It is asked before:
+		// to what was written in part nothing may be added.
+		return nil
+	}
 	// The log is being read, so it is cut by a later checkpoint.
 	if err := s.flush(s.active); err != nil {
 		return err

@@ -77,12 +77,14 @@ type Store struct {
 	log     *commitlog.Log
 
 	// checkpointTurn is held while a checkpoint is written.
-	checkpointTurn sync.Mutex
-	checkpointDue  chan struct{} // capacity 1
-	swept          time.Time     // when expired receipts were removed; held by checkpointTurn
-	// forgotten grows whenever less is kept than is remembered of projects: expired
-	// receipts were removed, or batches refused after they were decided about.
-	forgotten atomic.Uint64
+	checkpointTurn  sync.Mutex
+	checkpointDue   chan struct{} // capacity 1; the overlay or the log has its size
+	checkpointAsked chan struct{} // capacity 1; there is no room
+	swept           time.Time     // when expired receipts were removed; held by checkpointTurn
+	// Whenever one of these has grown, less may be kept than is remembered of
+	// projects.
+	refusals atomic.Uint64 // of batches that were decided about
+	sweeps   atomic.Uint64 // of expired receipts
 
 	mu       sync.Mutex
 	active   *overlay      // takes what is folded
@@ -120,22 +122,23 @@ func Open(opts Options) (*Store, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{
-		db:            opts.Database,
-		now:           opts.Now,
-		room:          opts.Room,
-		logger:        opts.Logger,
-		limits:        opts.Limits.withDefaults(),
-		queueBytes:    opts.QueueBytes,
-		overlayBytes:  opts.OverlayBytes,
-		logBytes:      opts.LogBytes,
-		queue:         newQueue(opts.QueueBytes),
-		projects:      projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
-		seed:          maphash.MakeSeed(),
-		answers:       sync.Pool{New: func() any { return make(chan error, 1) }},
-		buffers:       sync.Pool{New: func() any { return new([]byte) }},
-		checkpointDue: make(chan struct{}, 1),
-		folded:        make(chan struct{}),
-		swapped:       make(chan struct{}),
+		db:              opts.Database,
+		now:             opts.Now,
+		room:            opts.Room,
+		logger:          opts.Logger,
+		limits:          opts.Limits.withDefaults(),
+		queueBytes:      opts.QueueBytes,
+		overlayBytes:    opts.OverlayBytes,
+		logBytes:        opts.LogBytes,
+		queue:           newQueue(opts.QueueBytes),
+		projects:        projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
+		seed:            maphash.MakeSeed(),
+		answers:         sync.Pool{New: func() any { return make(chan error, 1) }},
+		buffers:         sync.Pool{New: func() any { return new([]byte) }},
+		checkpointDue:   make(chan struct{}, 1),
+		checkpointAsked: make(chan struct{}, 1),
+		folded:          make(chan struct{}),
+		swapped:         make(chan struct{}),
 	}
 	if err := s.recover(opts); err != nil {
 		return nil, err
