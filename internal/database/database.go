@@ -2,7 +2,6 @@ package database
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
-
-	"footfall/sketch"
 )
 
 // ErrFailed is matched by every write after one that failed. It lasts until the
@@ -346,75 +343,4 @@ func (db *DB) fail(err error) error {
 		db.failure.err = err
 	}
 	return err
-}
-
-// Get returns a copy of the payload under key, checked. found is false where
-// there is none; a value that does not check is a sketch.ErrCorrupted.
-func Get(txn *badger.Txn, key []byte, kind sketch.Kind) (payload []byte, found bool, err error) {
-	item, err := txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("reading key %q: %w", key, err)
-	}
-	value, err := item.ValueCopy(nil)
-	if err != nil {
-		return nil, false, fmt.Errorf("reading the value of key %q: %w", key, err)
-	}
-	_, payload, err = sketch.OpenFrame(key, kind, value)
-	if err != nil {
-		return nil, false, err
-	}
-	return payload, true, nil
-}
-
-// Set puts a framed payload under key.
-func Set(txn *badger.Txn, key []byte, kind sketch.Kind, payload []byte) error {
-	if err := txn.Set(key, sketch.AppendFrame(nil, key, kind, 0, payload)); err != nil {
-		return fmt.Errorf("writing key %q: %w", key, err)
-	}
-	return nil
-}
-
-// GetCounter returns the number under a counter's name, 0 where there is none.
-func GetCounter(txn *badger.Txn, name string) (uint64, error) {
-	key := CounterKey(name)
-	payload, found, err := Get(txn, key, KindCounter)
-	if err != nil || !found {
-		return 0, err
-	}
-	if len(payload) != 8 {
-		return 0, &sketch.CorruptionError{Key: key, Reason: "a counter takes 8 bytes"}
-	}
-	return binary.LittleEndian.Uint64(payload), nil
-}
-
-// SetCounter puts a number under a counter's name.
-func SetCounter(txn *badger.Txn, name string, value uint64) error {
-	return Set(txn, CounterKey(name), KindCounter, binary.LittleEndian.AppendUint64(nil, value))
-}
-
-// Each calls visit with the key and the checked payload of every value whose
-// key begins with prefix, in the order of the keys. Both slices die with the
-// call.
-func Each(txn *badger.Txn, prefix []byte, kind sketch.Kind, visit func(key, payload []byte) error) error {
-	opts := badger.DefaultIteratorOptions
-	opts.Prefix = prefix
-	cursor := txn.NewIterator(opts)
-	defer cursor.Close()
-	for cursor.Rewind(); cursor.Valid(); cursor.Next() {
-		key := cursor.Item().Key()
-		err := cursor.Item().Value(func(value []byte) error {
-			_, payload, err := sketch.OpenFrame(key, kind, value)
-			if err != nil {
-				return err
-			}
-			return visit(key, payload)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
