@@ -215,9 +215,10 @@ func TestRefusedReceipt(t *testing.T) {
 	}
 }
 
-// Batches of a source that are refused for want of room while they wait for a
-// checkpoint leave nothing: the same lines are taken again, once, and the next ones
-// behind them.
+// Batches of a source that are refused for want of room, while they wait for a
+// checkpoint or when they are written, leave nothing: the same lines are taken
+// again, once, and the next ones behind them. Which of the two are refused is left
+// to chance.
 func TestRefusedMark(t *testing.T) {
 	var r room
 	n := open(t, onDisk(faultfs.New()), func(opts *store.Options) {
@@ -225,56 +226,59 @@ func TestRefusedMark(t *testing.T) {
 		opts.Room = r.ask
 	})
 	views := pages(storetest.FirstDay, 0, 1)
-	marked := func(from, to int64) sketch.Batch {
-		return storetest.Marked(sketch.Mark{Source: sketch.SourceOf([]byte("head")), From: from, To: to}, sketch.NewBatch(1, views...))
-	}
-	send := func(b sketch.Batch) chan error {
+	send := func(from, to int64) chan error {
+		mark := sketch.Mark{Source: sketch.SourceOf([]byte("head")), From: from, To: to}
 		answers := make(chan error, 1)
-		go func() { answers <- n.Commit(t.Context(), b) }()
+		go func() { answers <- n.Commit(t.Context(), storetest.Marked(mark, sketch.NewBatch(1, views...))) }()
 		return answers
 	}
-	var again, next chan error
-	taken := uint64(3)
-	meanwhile := func() {
-		n.commit(t, 1, views...)
-		waitUntil(func() bool { return n.OverlaySize() > 0 })
-		// The writer may have taken it for granted that there is time for one more.
-		// Then it has now seen that the overlay is full, and waits for the checkpoint.
-		more := send(sketch.NewBatch(1, views...))
-		waitUntil(func() bool { return n.Waiting() == 1 || len(more) == 1 })
-		waiting := n.Waiting()
-		before := send(marked(0, 10))
-		waitUntil(func() bool { return n.Waiting() == waiting+1 })
-		behind := send(marked(10, 20))
-		waitUntil(func() bool { return n.Waiting() == waiting+2 })
-		r.full.Store(true)
-		for what, answers := range map[string]chan error{"a batch": before, "the batch behind it": behind} {
-			if err := answer(t, answers, what); !errors.Is(err, sketch.ErrDiskFull) {
-				t.Errorf("%s: %v", what, err)
+	// settled waits until each batch waits for the writer, or is answered.
+	settled := func(sent ...chan error) {
+		waitUntil(func() bool {
+			count := n.Waiting()
+			for _, answers := range sent {
+				count += len(answers)
 			}
-		}
-		if err := answer(t, more, "one more"); err == nil {
-			taken++
-		} else if !errors.Is(err, sketch.ErrDiskFull) {
-			t.Errorf("one more: %v", err)
-		}
+			return count >= len(sent)
+		})
+	}
+	var before, behind error
+	var again, next chan error
+	meanwhile := func() {
+		n.commit(t, 1, views...) // From here on the writer waits, or after one group more.
+		waitUntil(func() bool { return n.OverlaySize() > 0 })
+		first := send(0, 10)
+		settled(first)
+		second := send(10, 20)
+		settled(first, second)
+		r.full.Store(true)
+		before, behind = answer(t, first, "a batch"), answer(t, second, "the batch behind it")
 		r.full.Store(false)
-		again = send(marked(0, 10))
-		waitUntil(func() bool { return n.Waiting() == 1 })
-		next = send(marked(10, 20))
-		waitUntil(func() bool { return n.Waiting() == 2 })
+		again = send(0, 10)
+		settled(again)
+		next = send(10, 20)
+		settled(again, next)
 	}
 	var once sync.Once
 	if err := n.HoldCheckpoint(func([]byte) bool { return true }, func() { once.Do(meanwhile) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := answer(t, again, "the same lines again"); err != nil {
-		t.Errorf("the same lines again: %v", err)
+	for _, test := range []struct {
+		what   string
+		first  error
+		second chan error
+	}{{"a batch", before, again}, {"the batch behind it", behind, next}} {
+		want := error(nil)
+		if test.first == nil {
+			want = sketch.ErrSourceMoved
+		} else if !errors.Is(test.first, sketch.ErrDiskFull) {
+			t.Errorf("%s: %v", test.what, test.first)
+		}
+		if err := answer(t, test.second, test.what); !errors.Is(err, want) {
+			t.Errorf("%s, which was answered %v, again: %v, want %v", test.what, test.first, err, want)
+		}
 	}
-	if err := answer(t, next, "the lines that follow"); err != nil {
-		t.Errorf("the lines that follow: %v", err)
-	}
-	if got := n.rank(t, 1).Views[sketch.Human]; got != taken {
-		t.Errorf("%d views, want %d", got, taken)
+	if got := n.rank(t, 1).Views[sketch.Human]; got != 3 {
+		t.Errorf("%d views, want 3", got)
 	}
 }
