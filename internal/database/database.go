@@ -61,7 +61,8 @@ type DB struct {
 	// refuses writes while it drops a prefix.
 	changing sync.RWMutex
 	// updating makes Update's read, decide and write one step, and guards the
-	// version file.
+	// version file. It is taken after changing, never before: a drop that waits for
+	// a write, which waits for an update, would be what the update waits for.
 	updating sync.Mutex
 
 	failure struct {
@@ -196,10 +197,10 @@ func (db *DB) View(fn func(*badger.Txn) error) error {
 // synced when Update returns. Updates take turns. An error of fn is returned as
 // it is, and nothing is written. With sketch.ErrDiskFull nothing was written either.
 func (db *DB) Update(fn func(*badger.Txn) error) error {
-	db.updating.Lock()
-	defer db.updating.Unlock()
 	db.changing.RLock()
 	defer db.changing.RUnlock()
+	db.updating.Lock()
+	defer db.updating.Unlock()
 	if err := db.failed(); err != nil {
 		return err
 	}
@@ -212,7 +213,7 @@ func (db *DB) Update(fn func(*badger.Txn) error) error {
 // commit commits what fn writes and with it the newest entry of writtenCounter,
 // which nothing removes: so the highest version among all entries is that of the
 // last commit, whatever is dropped or compacted later. Then it keeps the version.
-// The caller holds both locks.
+// The caller holds changing and updating, or changing alone for writing.
 func (db *DB) commit(fn func(*badger.Txn) error) error {
 	txn := db.badger.NewTransaction(true)
 	defer txn.Discard()
@@ -301,8 +302,6 @@ const roomEvery = 1 << 20
 // from the tables on disk. A deletion in a transaction leaves the values in the
 // tables until a compaction that may never come. Writes wait for it.
 func (db *DB) Drop(prefixes ...[]byte) error {
-	db.updating.Lock()
-	defer db.updating.Unlock()
 	db.changing.Lock()
 	defer db.changing.Unlock()
 	if err := db.failed(); err != nil {

@@ -233,8 +233,20 @@ func TestDrop(t *testing.T) {
 			}
 		})
 	}
-	if err := db.Drop([]byte("b")); err != nil {
-		t.Error(err)
+	running.Go(func() {
+		for range 10 {
+			err := db.Update(func(txn *badger.Txn) error {
+				return database.Set(txn, []byte("other/updated"), database.KindProject, nil)
+			})
+			if err != nil {
+				t.Errorf("updating: %v", err)
+			}
+		}
+	})
+	for range 5 {
+		if err := db.Drop([]byte("b")); err != nil {
+			t.Error(err)
+		}
 	}
 	running.Wait()
 	got := contents(t, db)
@@ -249,8 +261,8 @@ func TestDrop(t *testing.T) {
 			t.Errorf("%s is left", key)
 		}
 	}
-	if len(got) != 40 {
-		t.Errorf("%d of 40 concurrent writes are there", len(got))
+	if len(got) != 41 {
+		t.Errorf("%d of 41 keys of concurrent writes are there", len(got))
 	}
 	if err := db.Drop([]byte("nothing")); err != nil {
 		t.Errorf("dropping what is not there: %v", err)
