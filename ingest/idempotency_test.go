@@ -73,7 +73,7 @@ func keyed(key string) http.Header { return http.Header{"Idempotency-Key": {key}
 
 func (c *counted) views(project string) uint64 {
 	c.t.Helper()
-	ranking, err := c.memory.Rank(c.t.Context(), c.projects[project].Number, sketch.AllDays())
+	ranking, err := store.Rank(c.t.Context(), c.memory, c.projects[project].Number, sketch.AllDays())
 	if err != nil {
 		c.t.Fatal(err)
 	}

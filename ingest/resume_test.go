@@ -133,7 +133,7 @@ type counts struct {
 
 func (a *archive) counts() counts {
 	a.t.Helper()
-	ranking, err := a.memory.Rank(context.Background(), project.Number, sketch.AllDays())
+	ranking, err := store.Rank(context.Background(), a.memory, project.Number, sketch.AllDays())
 	if err != nil {
 		a.t.Fatal(err)
 	}

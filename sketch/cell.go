@@ -3,9 +3,6 @@ package sketch
 // Cell is what is kept for (project, day, path), or for (project, day) over all
 // paths, which is the site cell and has the higher precision.
 type Cell struct {
-	// Position is the log position last applied: replay skips what the cell
-	// already holds, so views are exact across a crash.
-	Position Position
 	Views    [2]uint64 // page views, by Traffic
 	Visitors [2]Set    // distinct visitors, by Traffic
 }
@@ -21,20 +18,17 @@ func (c *Cell) Add(t Traffic, visitor Hash) {
 	c.Visitors[t].Add(visitor)
 }
 
-// Merge adds the views and unites the visitors of other. The position becomes
-// the later of the two.
+// Merge adds the views and unites the visitors of other.
 func (c *Cell) Merge(other *Cell) {
 	for _, t := range [...]Traffic{Human, AI} {
 		c.Views[t] += other.Views[t]
 		c.Visitors[t].Merge(&other.Visitors[t])
 	}
-	c.Position = max(c.Position, other.Position)
 }
 
 // Clone returns a copy that shares nothing with the cell.
 func (c *Cell) Clone() *Cell {
 	return &Cell{
-		Position: c.Position,
 		Views:    c.Views,
 		Visitors: [2]Set{*c.Visitors[Human].Clone(), *c.Visitors[AI].Clone()},
 	}
@@ -54,6 +48,6 @@ func (c *Cell) Count() Count {
 
 // MemoryBytes returns about how much memory the cell occupies.
 func (c *Cell) MemoryBytes() int {
-	const header = 24 // position and views
+	const header = 16 // views
 	return header + c.Visitors[Human].MemoryBytes() + c.Visitors[AI].MemoryBytes()
 }

@@ -24,12 +24,8 @@ const (
 )
 
 // Kind says what a framed value is. The numbers are stored; never renumber or
-// reuse one. Those of other values stand with their key prefixes in
-// internal/database.
+// reuse one. They stand with their key prefixes in internal/database.
 type Kind uint8
-
-// KindCell is the kind of a cell.
-const KindCell Kind = 1
 
 // ErrCorrupted is matched by the error of every value that does not decode. The
 // error itself is a *CorruptionError and names the key.
@@ -74,20 +70,21 @@ func frameSum(frame, key []byte) uint32 {
 // points into value. Any failure is an ErrCorrupted that names the key.
 func OpenFrame(key []byte, kind Kind, value []byte) (Precision, []byte, error) {
 	if len(value) < frameHeaderSize {
-		return 0, nil, corrupted(key, "%d bytes are too few for a frame", len(value))
+		return 0, nil, Corrupted(key, "%d bytes are too few for a frame", len(value))
 	}
 	if got, want := frameSum(value, key), binary.LittleEndian.Uint32(value[3:]); got != want {
-		return 0, nil, corrupted(key, "checksum is %08x, expected %08x", got, want)
+		return 0, nil, Corrupted(key, "checksum is %08x, expected %08x", got, want)
 	}
 	if value[0] != frameVersion {
-		return 0, nil, corrupted(key, "format version %d, expected %d", value[0], frameVersion)
+		return 0, nil, Corrupted(key, "format version %d, expected %d", value[0], frameVersion)
 	}
 	if Kind(value[1]) != kind {
-		return 0, nil, corrupted(key, "kind %d, expected %d", value[1], kind)
+		return 0, nil, Corrupted(key, "kind %d, expected %d", value[1], kind)
 	}
 	return Precision(value[2]), value[frameHeaderSize:], nil
 }
 
-func corrupted(key []byte, format string, args ...any) error {
+// Corrupted returns the error of a value that does not decode, or is missing.
+func Corrupted(key []byte, format string, args ...any) error {
 	return &CorruptionError{Key: append([]byte(nil), key...), Reason: fmt.Sprintf(format, args...)}
 }

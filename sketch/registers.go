@@ -11,16 +11,21 @@ import (
 type registers []byte
 
 func (r registers) add(p Precision, h Hash) (changed bool) {
-	index := h >> (64 - p)
-	// The sentinel bit bounds the count of zeros for a hash whose other bits
-	// are all zero.
-	rest := uint64(h)<<p | 1<<(p-1)
-	rank := uint8(bits.LeadingZeros64(rest)) + 1
+	index, rank := p.register(h)
 	if rank <= r[index] {
 		return false
 	}
 	r[index] = rank
 	return true
+}
+
+// register returns which register a hash belongs to, and the value that it has at
+// least with it.
+func (p Precision) register(h Hash) (index Hash, rank uint8) {
+	// The sentinel bit bounds the count of zeros for a hash whose other bits
+	// are all zero.
+	rest := uint64(h)<<p | 1<<(p-1)
+	return h >> (64 - p), uint8(bits.LeadingZeros64(rest)) + 1
 }
 
 // merge raises each register of r to that of other, eight at a time. No
@@ -52,11 +57,25 @@ func (r registers) valid(p Precision) bool {
 	return exceeding&high == 0
 }
 
-// histogram counts how many registers have each value.
+// histogram counts how many registers have each value. Neighbouring registers often
+// have the same one, so counting all in one table waits for each count to be
+// written before the next: four tables take a third of the time.
 func (r registers) histogram() *histogram {
-	var h histogram
-	for _, value := range r {
-		h[value]++
+	var parts [4]histogram
+	for i := 0; i+8 <= len(r); i += 8 {
+		b := binary.LittleEndian.Uint64(r[i:])
+		parts[0][uint8(b)]++
+		parts[1][uint8(b>>8)]++
+		parts[2][uint8(b>>16)]++
+		parts[3][uint8(b>>24)]++
+		parts[0][uint8(b>>32)]++
+		parts[1][uint8(b>>40)]++
+		parts[2][uint8(b>>48)]++
+		parts[3][uint8(b>>56)]++
 	}
-	return &h
+	h := &parts[0]
+	for value := range h {
+		h[value] += parts[1][value] + parts[2][value] + parts[3][value]
+	}
+	return h
 }

@@ -48,8 +48,21 @@ func (s *Set) Count() uint64 {
 	return s.precision.estimate(s.dense)
 }
 
+// Most returns a number that the set's count does not exceed, at once: while it
+// is exact the count, else the largest there is.
+func (s *Set) Most() uint64 {
+	if s.Exact() {
+		return uint64(s.count)
+	}
+	return maxEstimate
+}
+
 func (p Precision) estimate(r registers) uint64 {
-	return max(r.histogram().estimate(p), uint64(p.ExactLimit())+1)
+	return p.estimateHistogram(r.histogram())
+}
+
+func (p Precision) estimateHistogram(h *histogram) uint64 {
+	return max(h.estimate(p), uint64(p.ExactLimit())+1)
 }
 
 // Add puts a visitor into the set.

@@ -48,7 +48,7 @@ func (s *Server) StoredViews(ctx context.Context) (views uint64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stored.Close()) }()
-	ranking, err := stored.Rank(ctx, known.Number, sketch.AllDays())
+	ranking, err := store.Rank(ctx, stored, known.Number, sketch.AllDays())
 	if err != nil {
 		return 0, err
 	}

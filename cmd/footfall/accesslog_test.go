@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"footfall/internal/store"
 	"footfall/query"
 	"footfall/sketch"
 )
@@ -217,7 +218,7 @@ func storedViews(t *testing.T, data string) int64 {
 		}
 	}()
 	project, _ := a.registry.Project("docs")
-	ranking, err := a.store.Rank(t.Context(), project.Number, sketch.AllDays())
+	ranking, err := store.Rank(t.Context(), a.store, project.Number, sketch.AllDays())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,17 +111,19 @@ func (a *app) open(opts appOptions) (err error) {
 		return err
 	}
 	a.store, err = store.Open(store.Options{
-		LogDir:       a.dir.Log(),
-		Database:     a.db,
-		Live:         a.registry.Live,
-		Now:          opts.now,
-		Room:         a.db.Room(logRoom),
-		Limits:       store.Limits{PathsPerDay: int(opts.bounds.pathsPerDay), PathsPerProject: int(opts.bounds.paths)},
-		QueueBytes:   shares.Queue,
-		OverlayBytes: shares.Overlay,
-		KnownPaths:   shares.KnownPaths,
-		Logger:       opts.logger,
-		Registerer:   opts.registerer,
+		LogDir:        a.dir.Log(),
+		Database:      a.db,
+		Live:          a.registry.Live,
+		Now:           opts.now,
+		Room:          a.db.Room(logRoom),
+		Limits:        store.Limits{PathsPerDay: int(opts.bounds.pathsPerDay), PathsPerProject: int(opts.bounds.paths)},
+		QueueBytes:    shares.Queue,
+		OverlayBytes:  shares.Overlay,
+		KnownPaths:    shares.KnownPaths,
+		NumberedPaths: shares.NumberedPaths,
+		CacheBytes:    shares.CellCache,
+		Logger:        opts.logger,
+		Registerer:    opts.registerer,
 	})
 	if err != nil {
 		return err
@@ -137,7 +139,13 @@ func (a *app) open(opts appOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	a.exports = query.New(a.store, opts.registerer)
+	a.exports = query.New(query.Options{
+		Ranker:       a.store,
+		Now:          opts.now,
+		ListingBytes: shares.Listings,
+		Logger:       opts.logger,
+		Registerer:   opts.registerer,
+	})
 
 	router := api.NewRouter(a.registry, opts.trusted, opts.logger)
 	a.pipeline.Routes(router)
@@ -153,6 +161,9 @@ func (a *app) open(opts appOptions) (err error) {
 // made durable and folded.
 func (a *app) close() error {
 	var err error
+	if a.exports != nil {
+		a.exports.Close()
+	}
 	if a.store != nil {
 		err = errors.Join(err, a.store.Close())
 	}

@@ -75,7 +75,7 @@ func TestSampleLog(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &page); status != http.StatusOK || err != nil {
 			t.Fatalf("status %d: %s (%v)", status, answer, err)
 		}
-		compareCount(t, "the site", sketch.SitePrecision, sketch.Count(page.Totals), totals.Visitors)
+		compareCount(t, "the site", sketch.SitePrecision, sketch.Count{Human: page.Totals.Human, AI: page.Totals.AI, Total: page.Totals.Total}, totals.Visitors)
 		got := make(map[string]query.Count)
 		for _, row := range page.Visitors {
 			got[row.Path] = row.Count

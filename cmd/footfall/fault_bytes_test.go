@@ -306,7 +306,7 @@ func (c *crashed) open(t *testing.T, data string) (answers []string, _ outcome) 
 	}
 	for _, id := range []string{"docs", "small"} {
 		project, found := a.registry.Project(id)
-		ranking, err := a.store.Rank(t.Context(), project.Number, sketch.AllDays())
+		ranking, err := store.Rank(t.Context(), a.store, project.Number, sketch.AllDays())
 		if err != nil {
 			t.Logf("an export fails: %v", err)
 			_ = a.close()

@@ -174,7 +174,7 @@ func (l *ledger) check(t *testing.T, data string) {
 	t.Helper()
 	a := openTest(t, data)
 	project, _ := a.registry.Project("docs")
-	ranking, err := a.store.Rank(t.Context(), project.Number, sketch.AllDays())
+	ranking, err := store.Rank(t.Context(), a.store, project.Number, sketch.AllDays())
 	if err != nil {
 		t.Fatal(err)
 	}

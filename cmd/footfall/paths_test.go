@@ -15,7 +15,7 @@ import (
 func viewsByPath(t *testing.T, a *app) map[string]uint64 {
 	t.Helper()
 	project, _ := a.registry.Project("docs")
-	ranking, err := a.store.Rank(t.Context(), project.Number, sketch.AllDays())
+	ranking, err := store.Rank(t.Context(), a.store, project.Number, sketch.AllDays())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	pipeline.Routes(s.router)
-	query.New(memory, nil).Routes(s.router)
+	query.New(query.Options{Ranker: memory}).Routes(s.router)
 	return s
 }
 

@@ -83,9 +83,9 @@ func (router *Router) Public(method, path string, handler http.HandlerFunc) {
 // handler. The request's key must have one of the scopes, or admin.
 func (router *Router) Project(method, path string, handler Handler, scopes ...access.Scope) {
 	router.routes.Handle(method, path, func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
-		project, err := router.authorize(r, params.ByName("projectId"), scopes)
+		project, key, err := router.authorize(r, params.ByName("projectId"), scopes)
 		if err == nil {
-			err = handler(w, r, project)
+			err = handler(w, r.WithContext(context.WithValue(r.Context(), keyID{}, key.ID)), project)
 		}
 		if err != nil {
 			WriteError(w, r, router.logger, err)
@@ -93,12 +93,23 @@ func (router *Router) Project(method, path string, handler Handler, scopes ...ac
 	})
 }
 
-func (router *Router) authorize(r *http.Request, project string, scopes []access.Scope) (access.Project, error) {
+// keyID is the key of a request's context under which the ID of its API key is.
+type keyID struct{}
+
+// KeyID returns the ID of the API key with which a handler's request was
+// authorized. It is empty for a request that came by no Router.
+func KeyID(r *http.Request) string {
+	id, _ := r.Context().Value(keyID{}).(string)
+	return id
+}
+
+func (router *Router) authorize(r *http.Request, id string, scopes []access.Scope) (access.Project, access.Key, error) {
 	key, err := router.registry.Authenticate(r.Header.Values("Authorization"))
 	if err != nil {
-		return access.Project{}, err
+		return access.Project{}, access.Key{}, err
 	}
-	return router.registry.Authorize(key, router.clientAddress(r), project, scopes...)
+	project, err := router.registry.Authorize(key, router.clientAddress(r), id, scopes...)
+	return project, key, err
 }
 
 func (router *Router) answer(handler func(http.ResponseWriter, *http.Request) error) http.Handler {

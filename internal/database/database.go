@@ -244,16 +244,16 @@ func (db *DB) currentVersion() uint64 {
 	return txn.ReadTs()
 }
 
-// Entry is a key and the value to put under it.
+// Entry is a key and the value to put under it. A nil value removes the key.
 type Entry struct {
 	Key   []byte
 	Value []byte
 }
 
 // Write puts many entries, synced when Write returns. It is not atomic: after a
-// crash or an error any part of them may be there. An error among the entries
-// ends it, and so does sketch.ErrDiskFull. Keys and values must not be changed until Write
-// has returned.
+// crash or an error any number of them may be there, from the first on: never one
+// without those before it. An error among the entries ends it, and so does
+// sketch.ErrDiskFull. Keys and values must not be changed until Write has returned.
 func (db *DB) Write(entries iter.Seq2[Entry, error]) (err error) {
 	db.changing.RLock()
 	defer db.changing.RUnlock()
@@ -281,7 +281,7 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) (err error) {
 			}
 			unchecked = 0
 		}
-		if err := batch.Set(entry.Key, entry.Value); err != nil {
+		if err := put(batch, entry); err != nil {
 			return db.fail(fmt.Errorf("writing key %q: %w", entry.Key, err))
 		}
 	}
@@ -293,6 +293,13 @@ func (db *DB) Write(entries iter.Seq2[Entry, error]) (err error) {
 	db.updating.Lock()
 	defer db.updating.Unlock()
 	return db.commit(func(*badger.Txn) error { return nil })
+}
+
+func put(batch *badger.WriteBatch, entry Entry) error {
+	if entry.Value == nil {
+		return batch.Delete(entry.Key)
+	}
+	return batch.Set(entry.Key, entry.Value)
 }
 
 // roomEvery is after how many bytes a Write looks again whether there is room.

@@ -11,40 +11,49 @@ import (
 // Every key of the database begins with one of these bytes. They are stored;
 // never renumber or reuse one.
 //
-//	'k' SHA-256 of an API key                                -> KindKey
-//	'n' name of a counter                                    -> KindCounter
-//	'p' project ID, 0                                        -> KindProject
-//	'v' project number, 'c', day, path                       -> sketch.KindCell
-//	'v' project number, 's', day                             -> sketch.KindCell (site)
-//	'v' project number, 'i', SHA-256 of an idempotency key   -> KindReceipt
-//	'v' project number, 'm', length and SHA-256 of a source  -> KindSource
-//	'v' project number, 'p', path                            -> KindPath
+//	'k' SHA-256 of an API key                                        -> KindKey
+//	'n' name of a counter                                            -> KindCounter
+//	'p' project ID, 0                                                -> KindProject
+//	'v' project number, 'c', level, run, group, generation, ordinal  -> KindTable, KindSets
+//	'v' project number, 'd'                                          -> KindDirectory
+//	'v' project number, 'i', SHA-256 of an idempotency key           -> KindReceipt
+//	'v' project number, 'm', length and SHA-256 of a source          -> KindSource
+//	'v' project number, 'p', path                                    -> KindPath
+//	'v' project number, 'q', path number                             -> KindPathName
+//	'v' project number, 'r', level, run                              -> KindRoot
 //
-// Numbers are big endian, so keys sort as numbers do: project numbers take 8
-// bytes, days 4, lengths 2. What page views made of a project stands under one
-// prefix, so that one drop removes it. Cells are ordered by day before path: any
-// range of days is one run of keys.
+// Numbers are big endian, so keys sort as numbers do: project numbers and
+// generations take 8 bytes, runs, groups and path numbers 4, ordinals and lengths
+// 2, levels 1. What page views made of a project stands under one prefix, so that
+// one drop removes it.
 const (
 	prefixKey     = 'k'
 	prefixCounter = 'n'
 	prefixProject = 'p'
 	prefixVisits  = 'v'
 
-	visitsCell    = 'c'
-	visitsReceipt = 'i'
-	visitsSource  = 'm'
-	visitsPath    = 'p'
-	visitsSite    = 's'
+	visitsCells     = 'c'
+	visitsDirectory = 'd'
+	visitsReceipt   = 'i'
+	visitsSource    = 'm'
+	visitsPath      = 'p'
+	visitsPathName  = 'q'
+	visitsRoot      = 'r'
 )
 
-// The kinds of the values that are not cells, see sketch.Kind.
+// The kinds of values, see sketch.Kind. 1 was the cells of format 2.
 const (
-	KindSource  sketch.Kind = 2
-	KindProject sketch.Kind = 3
-	KindKey     sketch.Kind = 4
-	KindCounter sketch.Kind = 5
-	KindPath    sketch.Kind = 6 // its payload is empty
-	KindReceipt sketch.Kind = 7
+	KindSource    sketch.Kind = 2
+	KindProject   sketch.Kind = 3
+	KindKey       sketch.Kind = 4
+	KindCounter   sketch.Kind = 5
+	KindPath      sketch.Kind = 6 // its payload is the path's number
+	KindReceipt   sketch.Kind = 7
+	KindDirectory sketch.Kind = 8
+	KindRoot      sketch.Kind = 9
+	KindTable     sketch.Kind = 10
+	KindSets      sketch.Kind = 11
+	KindPathName  sketch.Kind = 12 // its payload is the path
 )
 
 // APIKeyPrefix begins the keys of all API keys.
@@ -82,48 +91,37 @@ func VisitsProject(key []byte) (sketch.ProjectNumber, error) {
 	return sketch.ProjectNumber(binary.BigEndian.Uint64(key[1:])), nil
 }
 
-// CellPrefix begins the keys of a project's path cells.
-func CellPrefix(project sketch.ProjectNumber) []byte {
-	return append(VisitsPrefix(project), visitsCell)
+// DirectoryKey is the key of which days and blocks a project has.
+func DirectoryKey(project sketch.ProjectNumber) []byte {
+	return append(VisitsPrefix(project), visitsDirectory)
 }
 
-// CellDay is where a project's path cells of a day begin.
-func CellDay(project sketch.ProjectNumber, day sketch.Day) []byte {
-	return binary.BigEndian.AppendUint32(CellPrefix(project), uint32(day))
+// RootKey is the key of the root of a part.
+func RootKey(project sketch.ProjectNumber, level uint8, run uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(VisitsPrefix(project), visitsRoot, level), run)
 }
 
-// CellKey is the key of a path cell.
-func CellKey(project sketch.ProjectNumber, day sketch.Day, path string) []byte {
-	return append(CellDay(project, day), path...)
+// CellsPrefix begins the keys of all tables and sets of a part.
+func CellsPrefix(project sketch.ProjectNumber, level uint8, run uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(VisitsPrefix(project), visitsCells, level), run)
 }
 
-// SplitCellKey returns the day and path of a path cell's key. The path points
-// into key.
-func SplitCellKey(key []byte) (sketch.Day, []byte, error) {
-	const header = 1 + 8 + 1
-	if len(key) <= header+4 {
-		return 0, nil, fmt.Errorf("key %q names no path cell", key)
-	}
-	return sketch.Day(binary.BigEndian.Uint32(key[header:])), key[header+4:], nil
+// CellsGroup returns the group and the generation in the key of a table or of sets.
+func CellsGroup(key []byte) (group uint32, generation sketch.Position) {
+	const header = 1 + 8 + 1 + 1 + 4
+	return binary.BigEndian.Uint32(key[header:]), sketch.Position(binary.BigEndian.Uint64(key[header+4:]))
 }
 
-// SitePrefix begins the keys of a project's site cells.
-func SitePrefix(project sketch.ProjectNumber) []byte {
-	return append(VisitsPrefix(project), visitsSite)
-}
-
-// SiteKey is the key of a site cell.
-func SiteKey(project sketch.ProjectNumber, day sketch.Day) []byte {
-	return binary.BigEndian.AppendUint32(SitePrefix(project), uint32(day))
-}
-
-// SplitSiteKey returns the day of a site cell's key.
-func SplitSiteKey(key []byte) (sketch.Day, error) {
-	const header = 1 + 8 + 1
-	if len(key) != header+4 {
-		return 0, fmt.Errorf("key %q names no site cell", key)
-	}
-	return sketch.Day(binary.BigEndian.Uint32(key[header:])), nil
+// CellsKey is the key of a table, whose ordinal is 0, or of the sets behind it.
+func CellsKey(project sketch.ProjectNumber, level uint8, run, group uint32, generation sketch.Position, ordinal uint16) []byte {
+	key := make([]byte, 0, 1+8+1+1+4+4+8+2)
+	key = append(key, prefixVisits)
+	key = binary.BigEndian.AppendUint64(key, uint64(project))
+	key = append(key, visitsCells, level)
+	key = binary.BigEndian.AppendUint32(key, run)
+	key = binary.BigEndian.AppendUint32(key, group)
+	key = binary.BigEndian.AppendUint64(key, uint64(generation))
+	return binary.BigEndian.AppendUint16(key, ordinal)
 }
 
 // SourcePrefix begins the keys of a project's sources.
@@ -165,6 +163,11 @@ func PathKey(project sketch.ProjectNumber, path string) []byte {
 func SplitPathKey(key []byte) []byte {
 	const header = 1 + 8 + 1
 	return key[header:]
+}
+
+// PathNameKey is the key of the path that has a number.
+func PathNameKey(project sketch.ProjectNumber, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(VisitsPrefix(project), visitsPathName), number)
 }
 
 // ReceiptPrefix begins the keys of a project's receipts.

@@ -28,11 +28,16 @@ func TestKeysAreFrozen(t *testing.T) {
 		{"projects", database.ProjectPrefix(), "p"},
 		{"visits of all", database.AllVisitsPrefix(), "v"},
 		{"visits", database.VisitsPrefix(0x0102), "v\x00\x00\x00\x00\x00\x00\x01\x02"},
-		{"cells", database.CellPrefix(1), "v\x00\x00\x00\x00\x00\x00\x00\x01c"},
-		{"cells of a day", database.CellDay(1, 20_000), "v\x00\x00\x00\x00\x00\x00\x00\x01c\x00\x00\x4e\x20"},
-		{"cell", database.CellKey(1, 20_000, "/a"), "v\x00\x00\x00\x00\x00\x00\x00\x01c\x00\x00\x4e\x20/a"},
-		{"sites", database.SitePrefix(1), "v\x00\x00\x00\x00\x00\x00\x00\x01s"},
-		{"site", database.SiteKey(1, 20_000), "v\x00\x00\x00\x00\x00\x00\x00\x01s\x00\x00\x4e\x20"},
+		{"cells of a part", database.CellsPrefix(1, 2, 20_000), "v\x00\x00\x00\x00\x00\x00\x00\x01c\x02\x00\x00\x4e\x20"},
+		{"cells", database.CellsKey(1, 2, 20_000, 3, 0x0405, 0x0607), "v\x00\x00\x00\x00\x00\x00\x00\x01c\x02\x00\x00\x4e\x20" +
+			"\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x04\x05\x06\x07"},
+		{"directory", database.DirectoryKey(1), "v\x00\x00\x00\x00\x00\x00\x00\x01d"},
+		{"root", database.RootKey(1, 2, 20_000), "v\x00\x00\x00\x00\x00\x00\x00\x01r\x02\x00\x00\x4e\x20"},
+		{"paths", database.PathPrefix(1), "v\x00\x00\x00\x00\x00\x00\x00\x01p"},
+		{"path", database.PathKey(1, "/a"), "v\x00\x00\x00\x00\x00\x00\x00\x01p/a"},
+		{"name of a path", database.PathNameKey(1, 20_000), "v\x00\x00\x00\x00\x00\x00\x00\x01q\x00\x00\x4e\x20"},
+		{"receipts", database.ReceiptPrefix(1), "v\x00\x00\x00\x00\x00\x00\x00\x01i"},
+		{"receipt", database.ReceiptKey(1, sum), "v\x00\x00\x00\x00\x00\x00\x00\x01i" + string(sum[:])},
 		{"sources", database.SourcePrefix(1), "v\x00\x00\x00\x00\x00\x00\x00\x01m"},
 		{"sources of a length", database.SourcesOfLength(1, 0x0102), "v\x00\x00\x00\x00\x00\x00\x00\x01m\x01\x02"},
 		{"source", database.SourceKey(1, source), "v\x00\x00\x00\x00\x00\x00\x00\x01m\x01\x02" + string(sum[:])},
@@ -42,15 +47,17 @@ func TestKeysAreFrozen(t *testing.T) {
 			t.Errorf("%s is %q, expected %q", test.name, test.got, test.want)
 		}
 	}
-	kinds := []sketch.Kind{sketch.KindCell, database.KindSource, database.KindProject, database.KindKey, database.KindCounter}
-	if want := []sketch.Kind{1, 2, 3, 4, 5}; !slices.Equal(kinds, want) {
+	kinds := []sketch.Kind{
+		database.KindSource, database.KindProject, database.KindKey, database.KindCounter, database.KindPath, database.KindReceipt,
+		database.KindDirectory, database.KindRoot, database.KindTable, database.KindSets, database.KindPathName,
+	}
+	if want := []sketch.Kind{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; !slices.Equal(kinds, want) {
 		t.Errorf("kinds are %v, expected %v", kinds, want)
 	}
 }
 
 var (
 	anyProject = rapid.Map(rapid.Uint64(), func(n uint64) sketch.ProjectNumber { return sketch.ProjectNumber(n) })
-	anyDay     = rapid.Map(rapid.Int32Range(0, int32(sketch.LastDay)), func(n int32) sketch.Day { return sketch.Day(n) })
 	anyPath    = rapid.StringN(1, 20, 60)
 )
 
@@ -59,15 +66,20 @@ var (
 func TestPrefixesAreApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		project, other := anyProject.Draw(t, "project"), anyProject.Draw(t, "other")
-		day, path := anyDay.Draw(t, "day"), anyPath.Draw(t, "path")
+		path := anyPath.Draw(t, "path")
+		level, run, group := rapid.Uint8().Draw(t, "level"), rapid.Uint32().Draw(t, "run"), rapid.Uint32().Draw(t, "group")
 		source := sketch.SourceOf([]byte(path))
 		id := rapid.StringMatching(`[a-z0-9][a-z0-9-]{0,62}`).Draw(t, "id")
 		sorts := []struct{ prefix, key []byte }{
 			{database.APIKeyPrefix(), database.APIKeyKey(source.Sum)},
 			{database.ProjectPrefix(), database.ProjectKey(id)},
 			{[]byte("n"), database.CounterKey(id)},
-			{database.CellPrefix(project), database.CellKey(project, day, path)},
-			{database.SitePrefix(project), database.SiteKey(project, day)},
+			{database.CellsPrefix(project, level, run), database.CellsKey(project, level, run, group, 7, 8)},
+			{database.DirectoryKey(project), database.DirectoryKey(project)},
+			{database.RootKey(project, level, run), database.RootKey(project, level, run)},
+			{database.PathPrefix(project), database.PathKey(project, path)},
+			{database.PathNameKey(project, group), database.PathNameKey(project, group)},
+			{database.ReceiptPrefix(project), database.ReceiptKey(project, source.Sum)},
 			{database.SourcePrefix(project), database.SourceKey(project, source)},
 		}
 		for i, a := range sorts {
@@ -90,40 +102,41 @@ func TestPrefixesAreApart(t *testing.T) {
 	})
 }
 
-// Keys sort as what they stand for: by project, then by day, then by path.
+// Keys sort as what they stand for, and a key of cells tells its group and
+// generation.
 func TestKeysSort(t *testing.T) {
-	type cell struct {
-		project sketch.ProjectNumber
-		day     sketch.Day
-		path    string
+	type cells struct {
+		project    sketch.ProjectNumber
+		level      uint8
+		run, group uint32
+		generation sketch.Position
+		ordinal    uint16
 	}
+	key := func(c cells) []byte {
+		return database.CellsKey(c.project, c.level, c.run, c.group, c.generation, c.ordinal)
+	}
+	few := rapid.Uint64Range(0, 2)
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string) cell {
-			return cell{anyProject.Draw(t, label), anyDay.Draw(t, label), anyPath.Draw(t, label)}
+		draw := func(label string) cells {
+			n := func() uint64 {
+				if rapid.Bool().Draw(t, label) {
+					return few.Draw(t, label)
+				}
+				return rapid.Uint64().Draw(t, label)
+			}
+			return cells{sketch.ProjectNumber(n()), uint8(n()), uint32(n()), uint32(n()), sketch.Position(n()), uint16(n())}
 		}
 		a, b := draw("a"), draw("b")
-		if rapid.Bool().Draw(t, "of one project") {
-			b.project = a.project
-			if rapid.Bool().Draw(t, "of one day") {
-				b.day = a.day
-			}
+		want := cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.level, b.level), cmp.Compare(a.run, b.run),
+			cmp.Compare(a.group, b.group), cmp.Compare(a.generation, b.generation), cmp.Compare(a.ordinal, b.ordinal))
+		if got := bytes.Compare(key(a), key(b)); got != want {
+			t.Fatalf("%v and %v compare as %d", a, b, got)
 		}
-		byProject := cmp.Compare(a.project, b.project)
-		byDay := cmp.Or(byProject, cmp.Compare(a.day, b.day))
-		byPath := cmp.Or(byDay, cmp.Compare(a.path, b.path))
-		if got := bytes.Compare(database.CellKey(a.project, a.day, a.path), database.CellKey(b.project, b.day, b.path)); got != byPath {
-			t.Fatalf("cells of %v and %v compare as %d", a, b, got)
+		if group, generation := database.CellsGroup(key(a)); group != a.group || generation != a.generation {
+			t.Fatalf("%v is of group %d and generation %d", a, group, generation)
 		}
-		if got := bytes.Compare(database.SiteKey(a.project, a.day), database.SiteKey(b.project, b.day)); got != byDay {
-			t.Fatalf("sites of %v and %v compare as %d", a, b, got)
-		}
-		if got := bytes.Compare(database.VisitsPrefix(a.project), database.VisitsPrefix(b.project)); got != byProject {
-			t.Fatalf("projects %v and %v compare as %d", a, b, got)
-		}
-		// A day's cells begin at CellDay and end at that of the next day.
-		key := database.CellKey(a.project, a.day, a.path)
-		if bytes.Compare(key, database.CellDay(a.project, a.day)) <= 0 || bytes.Compare(key, database.CellDay(a.project, a.day+1)) >= 0 {
-			t.Fatalf("cell %q is not within its day", key)
+		if part := bytes.HasPrefix(key(a), database.CellsPrefix(b.project, b.level, b.run)); part != (a.project == b.project && a.level == b.level && a.run == b.run) {
+			t.Fatalf("%v is in the part of %v: %v", a, b, part)
 		}
 	})
 }
@@ -147,19 +160,16 @@ func TestSourcesSortByLength(t *testing.T) {
 
 func TestKeysSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		project, day, path := anyProject.Draw(t, "project"), anyDay.Draw(t, "day"), anyPath.Draw(t, "path")
+		project, path := anyProject.Draw(t, "project"), anyPath.Draw(t, "path")
 		source := sketch.SourceOf([]byte(path))
-		cell, site, sourceKey := database.CellKey(project, day, path), database.SiteKey(project, day), database.SourceKey(project, source)
-		if gotDay, gotPath, err := database.SplitCellKey(cell); err != nil || gotDay != day || string(gotPath) != path {
-			t.Fatalf("cell %q is of day %d and path %q, %v", cell, gotDay, gotPath, err)
-		}
-		if gotDay, err := database.SplitSiteKey(site); err != nil || gotDay != day {
-			t.Fatalf("site %q is of day %d, %v", site, gotDay, err)
+		pathKey, sourceKey := database.PathKey(project, path), database.SourceKey(project, source)
+		if got := database.SplitPathKey(pathKey); string(got) != path {
+			t.Fatalf("key %q is of path %q", pathKey, got)
 		}
 		if length, err := database.SourceLength(sourceKey); err != nil || length != source.Length {
 			t.Fatalf("source %q has length %d, %v", sourceKey, length, err)
 		}
-		for _, key := range [][]byte{cell, site, sourceKey} {
+		for _, key := range [][]byte{pathKey, sourceKey} {
 			if got, err := database.VisitsProject(key); err != nil || got != project {
 				t.Fatalf("key %q is of project %d, %v", key, got, err)
 			}
@@ -169,19 +179,14 @@ func TestKeysSplit(t *testing.T) {
 
 // A key that is too short or too long, or of another sort, is an error.
 func TestKeysThatDoNotSplit(t *testing.T) {
-	cell, site := database.CellKey(1, 2, "/"), database.SiteKey(1, 2)
 	source := database.SourceKey(1, sketch.SourceOf([]byte("head")))
 	splits := []struct {
 		name  string
 		split func([]byte) error
 		keys  [][]byte
 	}{
-		{"cell", func(key []byte) error { _, _, err := database.SplitCellKey(key); return err },
-			[][]byte{nil, cell[:len(cell)-1], cell[:5]}},
-		{"site", func(key []byte) error { _, err := database.SplitSiteKey(key); return err },
-			[][]byte{nil, site[:len(site)-1], append(slices.Clone(site), 0), cell}},
 		{"source", func(key []byte) error { _, err := database.SourceLength(key); return err },
-			[][]byte{nil, source[:len(source)-1], append(slices.Clone(source), 0), site}},
+			[][]byte{nil, source[:len(source)-1], append(slices.Clone(source), 0), database.PathKey(1, "/")}},
 		{"project", func(key []byte) error { _, err := database.VisitsProject(key); return err },
 			[][]byte{nil, database.VisitsPrefix(1)[:8], database.ProjectKey("documentation"), database.APIKeyKey([32]byte{})}},
 	}

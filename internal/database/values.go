@@ -80,3 +80,19 @@ func Each(txn *badger.Txn, prefix []byte, kind sketch.Kind, visit func(key, payl
 	}
 	return nil
 }
+
+// EachKey calls visit with every key that begins with prefix, in their order. The
+// slice dies with the call.
+func EachKey(txn *badger.Txn, prefix []byte, visit func(key []byte) error) error {
+	opts := badger.DefaultIteratorOptions
+	opts.Prefix = prefix
+	opts.PrefetchValues = false
+	cursor := txn.NewIterator(opts)
+	defer cursor.Close()
+	for cursor.Rewind(); cursor.Valid(); cursor.Next() {
+		if err := visit(cursor.Item().Key()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

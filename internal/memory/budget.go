@@ -20,6 +20,13 @@ type Shares struct {
 	Bodies int
 	// KnownPaths is how many paths are remembered, at about 16 bytes each.
 	KnownPaths int
+	// NumberedPaths is how many paths are remembered for queries, at about 48 bytes
+	// each.
+	NumberedPaths int
+	// CellCache is the cells that queries read.
+	CellCache int
+	// Listings is rankings that are kept for the pages that follow the first.
+	Listings int
 	// IndexCache is the database's.
 	IndexCache int64
 	// MemTable is one of the database's, of which three exist.
@@ -32,17 +39,20 @@ type Shares struct {
 }
 
 // Divide returns the shares of a budget, in bytes of anonymous memory. Together
-// what they bound is 60 % of it at most: the rest is for garbage between two
+// what they bound is 77 % of it at most: the rest is for garbage between two
 // collections, which costs the less the more there is, for checkpoints, queries
 // and compactions while they run, and for stacks and the network.
 func Divide(budget int64) Shares {
 	return Shares{
-		Overlay:    int(budget / 8),
-		Queue:      int(budget / 16),
-		Bodies:     int(budget / 8),
-		KnownPaths: int(budget / 32 / 16),
-		IndexCache: budget / 32,
-		MemTable:   min(budget/32, 64<<20),
-		Heap:       budget,
+		Overlay:       int(budget / 8),
+		Queue:         int(budget / 16),
+		Bodies:        int(budget / 8),
+		KnownPaths:    int(budget / 32 / 16),
+		NumberedPaths: int(budget / 64 / 48),
+		CellCache:     int(budget / 8),
+		Listings:      int(budget / 32),
+		IndexCache:    budget / 32,
+		MemTable:      min(budget/32, 64<<20),
+		Heap:          budget,
 	}
 }

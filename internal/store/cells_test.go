@@ -8,49 +8,38 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
 // checkCells compares what Badger holds of a project, cell by cell, with the
 // visits that were acknowledged: no view may be lost or be there twice, in the
-// cells of pages and in those of the site, which no ranking shows. Everything
-// must be checkpointed.
+// cells of pages, of the site and of blocks, and nothing of a day may be there that
+// no root refers to. Everything must be checkpointed.
 func checkCells(t testing.TB, db *database.DB, project sketch.ProjectNumber, visits []sketch.PageView) {
 	t.Helper()
-	want := make(map[string]*sketch.Cell)
-	add := func(key []byte, p sketch.Precision, v sketch.PageView) {
-		if want[string(key)] == nil {
-			want[string(key)] = sketch.NewCell(p)
-		}
-		want[string(key)].Add(v.Traffic, v.Visitor)
-	}
-	for _, v := range visits {
-		add(database.SiteKey(project, v.Day), sketch.SitePrecision, v)
-		add(database.CellKey(project, v.Day, v.Path), sketch.PathPrecision, v)
-	}
 	err := db.View(func(txn *badger.Txn) error {
-		var failures []error
-		for _, prefix := range [][]byte{database.SitePrefix(project), database.CellPrefix(project)} {
-			opts := badger.DefaultIteratorOptions
-			opts.Prefix = prefix
-			cursor := txn.NewIterator(opts)
-			defer cursor.Close()
-			for cursor.Rewind(); cursor.Valid(); cursor.Next() {
-				key := cursor.Item().KeyCopy(nil)
-				value, err := cursor.Item().ValueCopy(nil)
-				if err != nil {
-					return err
-				}
-				got, err := sketch.DecodeCell(key, value)
-				if err != nil {
-					return err
-				}
-				failures = append(failures, sameCell(key, got, want[string(key)]))
-				delete(want, string(key))
-			}
+		directory, err := part.ReadDirectory(txn, project)
+		if err != nil {
+			return err
 		}
-		for key := range want {
-			failures = append(failures, fmt.Errorf("cell %q is missing", key))
+		reader := part.Reader{Txn: txn}
+		days := make(map[sketch.Day]bool)
+		for _, v := range visits {
+			days[v.Day] = true
+		}
+		var failures []error
+		for day := range days {
+			for level := part.Day; level <= part.MaxLevel; level++ {
+				id := part.At(project, level, day)
+				if !directory.Has(id) {
+					if level == part.Day {
+						failures = append(failures, fmt.Errorf("%v is missing", id))
+					}
+					continue
+				}
+				failures = append(failures, checkPart(reader, id, visits))
+			}
 		}
 		return errors.Join(failures...)
 	})
@@ -59,17 +48,77 @@ func checkCells(t testing.TB, db *database.DB, project sketch.ProjectNumber, vis
 	}
 }
 
-func sameCell(key []byte, got, want *sketch.Cell) error {
+func checkPart(reader part.Reader, id part.ID, visits []sketch.PageView) error {
+	const site = "the site"
+	want := make(map[string]*sketch.Cell)
+	add := func(path string, p sketch.Precision, v sketch.PageView) {
+		if want[path] == nil {
+			want[path] = sketch.NewCell(p)
+		}
+		want[path].Add(v.Traffic, v.Visitor)
+	}
+	for _, v := range visits {
+		if id.Range().Contains(v.Day) {
+			add(site, sketch.SitePrecision, v)
+			add(v.Path, sketch.PathPrecision, v)
+		}
+	}
+	root, err := part.ReadRoot(reader.Txn, id)
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		return fmt.Errorf("%v has no root", id)
+	}
+	sets, err := reader.SiteSets(root)
+	if err != nil {
+		return err
+	}
+	failures := []error{sameCell(id, site, root.Site, sets, want[site])}
+	delete(want, site)
+	referred := 1
+	for _, group := range root.Groups {
+		rows, err := reader.Table(nil, id, group)
+		if err != nil {
+			return err
+		}
+		referred += 1 + int(rows[len(rows)-1].Ordinal)
+		for _, row := range rows {
+			key := database.PathNameKey(id.Project, part.NumberOf(group.Number, row.Slot))
+			path, _, err := database.Get(reader.Txn, key, database.KindPathName)
+			if err != nil {
+				return err
+			}
+			if sets, err = reader.Sets(id, group, row); err != nil {
+				return err
+			}
+			failures = append(failures, sameCell(id, string(path), row.Numbers, sets, want[string(path)]))
+			delete(want, string(path))
+		}
+	}
+	for path := range want {
+		failures = append(failures, fmt.Errorf("%v: %s is missing", id, path))
+	}
+	err = reader.EachKey(id, func([]byte) error {
+		referred--
+		return nil
+	})
+	if err == nil && referred != 0 {
+		err = fmt.Errorf("%v: its root refers to %d values more than there are", id, referred)
+	}
+	return errors.Join(append(failures, err)...)
+}
+
+func sameCell(id part.ID, path string, got part.Numbers, sets part.Sets, want *sketch.Cell) error {
 	if want == nil {
-		return fmt.Errorf("cell %q has %v views, expected none", key, got.Views)
+		return fmt.Errorf("%v: %s has %v views, expected none", id, path, got.Views)
 	}
-	if got.Views != want.Views {
-		return fmt.Errorf("cell %q has %v views, expected %v", key, got.Views, want.Views)
+	if got.Views != want.Views || got.Count != want.Count() {
+		return fmt.Errorf("%v: %s has %+v, expected %v views, %+v", id, path, got, want.Views, want.Count())
 	}
-	for _, traffic := range []sketch.Traffic{sketch.Human, sketch.AI} {
-		if !got.Visitors[traffic].Equal(&want.Visitors[traffic]) {
-			return fmt.Errorf("cell %q has %d %v visitors, expected %d, or has others",
-				key, got.Visitors[traffic].Count(), traffic, want.Visitors[traffic].Count())
+	for traffic := range sets {
+		if encoded := want.Visitors[traffic].AppendEncoded(nil); string(encoded) != string(sets[traffic]) {
+			return fmt.Errorf("%v: %s has other %v visitors", id, path, sketch.Traffic(traffic))
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -18,12 +19,15 @@ const checkpointCounter = "checkpoint"
 // retryInterval is when a checkpoint that found no room is tried again.
 const retryInterval = 5 * time.Second
 
-// checkpointWhenDue writes a checkpoint whenever one is due, until folding ends.
+// checkpointWhenDue writes a checkpoint whenever one is due, until folding ends,
+// and builds blocks in between.
 func (s *Store) checkpointWhenDue() {
 	var tried time.Time
 	retry := time.NewTimer(retryInterval)
 	retry.Stop()
 	defer retry.Stop()
+	tick := time.NewTicker(s.checkpointInterval)
+	defer tick.Stop()
 	for {
 		select {
 		case _, more := <-s.checkpointDue:
@@ -31,6 +35,7 @@ func (s *Store) checkpointWhenDue() {
 				return
 			}
 		case <-retry.C:
+		case <-tick.C:
 		case <-s.checkpointAsked:
 			if time.Since(tried) < retryInterval {
 				continue
@@ -44,6 +49,10 @@ func (s *Store) checkpointWhenDue() {
 			s.sweepWhenDue()
 			err = s.checkpoint()
 		}
+		if err == nil {
+			s.sweepWhenDue()
+			err = s.buildBlocks()
+		}
 		switch {
 		case errors.Is(err, sketch.ErrDiskFull):
 			// Nothing is lost: the log and the overlay keep what could not be
@@ -55,8 +64,6 @@ func (s *Store) checkpointWhenDue() {
 			// not be emptied anymore: better to refuse than to grow.
 			s.logger.Error("Writing a checkpoint failed. Nothing more is acknowledged until a restart.", "error", err)
 			s.queue.fail(nil, err)
-		default:
-			s.sweepWhenDue()
 		}
 	}
 }
@@ -91,12 +98,16 @@ func (s *Store) checkpoint() error {
 	if flushing != nil {
 		started := time.Now()
 		if err := s.flush(flushing); err != nil {
+			flushing.leftovers = true
 			return fmt.Errorf("writing the checkpoint at position %d: %w", flushing.to, err)
 		}
 		s.mu.Lock()
 		s.flushing = nil
 		s.mu.Unlock()
 		s.metrics.checkpointSeconds.Observe(time.Since(started).Seconds())
+		for project := range flushing.projects {
+			s.unmerged[project] = true
+		}
 	}
 
 	if err := s.log.DropThrough(through); err != nil {
@@ -107,10 +118,66 @@ func (s *Store) checkpoint() error {
 
 // flush writes an overlay into Badger, then its position.
 func (s *Store) flush(o *overlay) error {
-	if err := s.db.Write(entries(s.db, o)); err != nil {
+	if err := s.giveNumbers(o); err != nil {
+		return err
+	}
+	if err := s.removeBlocks(o); err != nil {
+		return err
+	}
+	if err := s.db.Write(s.entries(o)); err != nil {
+		return err
+	}
+	// Only now, so that every day of a directory has a root.
+	changed, err := s.directories(o, (*part.Directory).AddDay)
+	if err != nil {
 		return err
 	}
 	return s.db.Update(func(txn *badger.Txn) error {
+		if err := writeAll(txn, changed); err != nil {
+			return err
+		}
 		return database.SetCounter(txn, checkpointCounter, uint64(o.to))
 	})
+}
+
+// removeBlocks takes the blocks that hold a day of the overlay out of the
+// directories, synced, before one of these days changes: a block that is in its
+// directory has what its days have.
+func (s *Store) removeBlocks(o *overlay) error {
+	changed, err := s.directories(o, (*part.Directory).RemoveBlocks)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	return s.db.Update(func(txn *badger.Txn) error { return writeAll(txn, changed) })
+}
+
+// directories returns the directories of the overlay's projects that a change for
+// each of its days changed.
+func (s *Store) directories(o *overlay, change func(*part.Directory, sketch.Day) bool) ([]*part.Directory, error) {
+	txn := s.db.Snapshot()
+	defer txn.Discard()
+	var all []*part.Directory
+	for project, p := range o.projects {
+		directory, err := part.ReadDirectory(txn, project)
+		if err != nil {
+			return nil, err
+		}
+		changed := false
+		for day := range p.days {
+			changed = change(directory, day) || changed
+		}
+		if changed {
+			all = append(all, directory)
+		}
+	}
+	return all, nil
+}
+
+func writeAll(txn *badger.Txn, directories []*part.Directory) error {
+	for _, directory := range directories {
+		if err := directory.Write(txn); err != nil {
+			return err
+		}
+	}
+	return nil
 }

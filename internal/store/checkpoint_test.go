@@ -1,9 +1,7 @@
 package store_test
 
 import (
-	"bytes"
 	"errors"
-	"hash/fnv"
 	"runtime"
 	"slices"
 	"sync"
@@ -11,39 +9,31 @@ import (
 	"testing"
 
 	"footfall/internal/commitlog/faultfs"
-	"footfall/internal/database"
 	"footfall/internal/store"
 	"footfall/internal/store/storetest"
 	"footfall/sketch"
 )
 
-// parts are the parts of a checkpoint that may have been written when it was cut
-// short. Cells are written in the order of their keys but in transactions that
-// end anywhere, so any part must do.
-var parts = []struct {
-	name string
-	keep func(key []byte) bool
+// shares are how much of a checkpoint may have been written when it was cut short.
+// Entries are written in their order, in transactions that end anywhere.
+var shares = []struct {
+	name  string
+	share float64
 }{
-	{"nothing", func([]byte) bool { return false }},
-	{"cells of pages", func(key []byte) bool { return bytes.HasPrefix(key, database.CellPrefix(1)) }},
-	{"cells of the site", func(key []byte) bool { return bytes.HasPrefix(key, database.SitePrefix(1)) }},
-	{"sources", func(key []byte) bool { return bytes.HasPrefix(key, database.SourcePrefix(1)) }},
-	{"one half", func(key []byte) bool { return parity(key) == 0 }},
-	{"the other half", func(key []byte) bool { return parity(key) == 1 }},
-	{"all but the position", func([]byte) bool { return true }},
-}
-
-func parity(key []byte) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write(key) // It never fails.
-	return h.Sum32() >> 7 & 1
+	{"nothing", 0},
+	{"an eighth", .125},
+	{"a third", .33},
+	{"one half", .5},
+	{"two thirds", .66},
+	{"almost all", .95},
+	{"all but the position", 1},
 }
 
 // Whatever part of a checkpoint a crash leaves, twice in a row and followed by a
 // replay that itself writes checkpoints or not: no view is lost or counted twice.
 func TestInterruptedCheckpoint(t *testing.T) {
 	for _, overlayBytes := range []int{1, 8 << 10, 1 << 20} {
-		for _, part := range parts {
+		for _, part := range shares {
 			t.Run(part.name, func(t *testing.T) {
 				n, visits := open(t, onDisk(faultfs.New())), []sketch.PageView(nil)
 				w := storetest.NewWorkload(3)
@@ -62,7 +52,7 @@ func TestInterruptedCheckpoint(t *testing.T) {
 				for range 2 {
 					commit()
 					last = n.Acknowledged()
-					interrupt(t, n, part.keep)
+					interrupt(t, n, part.share)
 					n.opts.OverlayBytes = overlayBytes
 					n.start(t)
 					if err := storetest.Verify(n.rank(t, 1), visits, sketch.AllDays()); err != nil {
@@ -70,7 +60,7 @@ func TestInterruptedCheckpoint(t *testing.T) {
 					}
 				}
 				// Once more before anything of it was checkpointed.
-				interrupt(t, n, part.keep)
+				interrupt(t, n, part.share)
 				n.start(t)
 				if got := n.Acknowledged(); got != last {
 					t.Errorf("position %d is acknowledged, expected %d", got, last)
@@ -87,12 +77,12 @@ func TestInterruptedCheckpoint(t *testing.T) {
 }
 
 // interrupt ends the process of a store within a checkpoint.
-func interrupt(t *testing.T, n *node, keep func([]byte) bool) {
+func interrupt(t *testing.T, n *node, share float64) {
 	t.Helper()
 	if err := n.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.InterruptCheckpoint(keep); err != nil {
+	if err := n.InterruptCheckpoint(share); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +91,7 @@ func interrupt(t *testing.T, n *node, keep func([]byte) bool) {
 // the others not, rankings and sources are as before and go on with what is
 // committed meanwhile.
 func TestRankingDuringCheckpoint(t *testing.T) {
-	for _, part := range parts {
+	for _, part := range shares {
 		t.Run(part.name, func(t *testing.T) {
 			n, memory := open(t, onDisk(faultfs.New())), store.NewMemory(nil, store.Limits{})
 			w := storetest.NewWorkload(5)
@@ -139,7 +129,7 @@ func TestRankingDuringCheckpoint(t *testing.T) {
 			for range 2 {
 				commit(8)
 				compare()
-				err := n.HoldCheckpoint(part.keep, func() {
+				err := n.HoldCheckpoint(part.share, func() {
 					compare()
 					commit(3)
 					compare()
@@ -202,7 +192,7 @@ func TestFailedCheckpoint(t *testing.T) {
 	if err := n.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	key := database.CellKey(1, storetest.FirstDay+2, "/page/2")
+	key := rootKey(storetest.FirstDay + 2)
 	whole := get(t, n.db, key)
 	put(t, n.db, key, whole[:len(whole)-1])
 	commit()
@@ -238,7 +228,7 @@ func TestStoreRefusesAfterFailedCheckpoint(t *testing.T) {
 	if err := n.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	put(t, n.db, database.CellKey(1, storetest.FirstDay, "/"), []byte("damaged"))
+	put(t, n.db, rootKey(storetest.FirstDay), []byte("damaged"))
 	var err error
 	for err == nil { // Until the checkpoint was tried.
 		err = n.Commit(t.Context(), batch)
@@ -307,7 +297,7 @@ func TestSlowCheckpoint(t *testing.T) {
 			t.Errorf("finding a source: %v", err)
 		}
 	})
-	if err := n.HoldCheckpoint(func([]byte) bool { return true }, begin); err != nil {
+	if err := n.HoldCheckpoint(1, begin); err != nil {
 		t.Fatal(err)
 	}
 	running.Wait()

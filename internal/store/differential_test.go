@@ -127,9 +127,7 @@ func (d *driver) end() {
 			d.t.Fatalf("killing: %v", err)
 		}
 		if d.random.IntN(2) == 0 {
-			part := d.random.IntN(5)
-			err := d.node.InterruptCheckpoint(func([]byte) bool { return d.random.IntN(4) < part })
-			if err != nil {
+			if err := d.node.InterruptCheckpoint(float64(d.random.IntN(5)) / 4); err != nil {
 				d.t.Fatalf("interrupting a checkpoint: %v", err)
 			}
 		}
@@ -169,6 +167,11 @@ func (a *actor) run(t *testing.T, n *node) {
 		default:
 			t.Errorf("project %d: committing: %v", a.project, err)
 			return
+		}
+		if a.random.IntN(6) == 0 {
+			if err := n.Merge(); err != nil {
+				t.Errorf("building blocks: %v", err)
+			}
 		}
 		if a.random.IntN(3) == 0 {
 			if err := a.compare(t, n, a.memory); err != nil {
@@ -226,11 +229,11 @@ func (a *actor) resolve(t *testing.T, n *node) {
 // compare asks the store and a twin the same questions.
 func (a *actor) compare(t *testing.T, n *node, memory *store.Memory) error {
 	for _, within := range []sketch.Range{sketch.AllDays(), a.workload.Range(), a.workload.Range()} {
-		got, err := n.Rank(t.Context(), a.project, within)
+		got, err := store.Rank(t.Context(), n, a.project, within)
 		if err != nil {
 			return fmt.Errorf("ranking %v: %w", within, err)
 		}
-		want, err := memory.Rank(t.Context(), a.project, within)
+		want, err := store.Rank(t.Context(), memory, a.project, within)
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -11,17 +11,34 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
-// entries yields the new value of every key that an overlay changes, in the order
-// of the keys: so Badger reads and writes one run of each table. The overlay does
-// not change meanwhile, and is not changed.
-func entries(db *database.DB, o *overlay) iter.Seq2[database.Entry, error] {
+// entries yields what an overlay changes in the database, project by project and
+// day by day. Of each day the new tables and sets come first, then the root that
+// refers to them, then the removal of what the root before referred to: whatever
+// a crash leaves off, there is a root, and all that it refers to. The overlay
+// does not change meanwhile, and is not changed.
+func (s *Store) entries(o *overlay) iter.Seq2[database.Entry, error] {
 	return func(yield func(database.Entry, error) bool) {
-		txn := db.Snapshot()
+		txn := s.db.Snapshot()
 		defer txn.Discard()
-		w := &entryWriter{txn: txn, through: o.to, yield: yield}
+		w := &entryWriter{
+			store:     s,
+			txn:       txn,
+			reader:    part.Reader{Txn: txn, Cache: part.NewCache(mergeBytes, nil)},
+			through:   o.to,
+			leftovers: o.leftovers,
+			paths:     sketch.NewAccumulator(sketch.PathPrecision),
+			site:      sketch.NewAccumulator(sketch.SitePrecision),
+			put: func(e database.Entry) error {
+				if !yield(e, nil) {
+					return errStopped
+				}
+				return nil
+			},
+		}
 		for _, project := range slices.Sorted(maps.Keys(o.projects)) {
 			if err := w.project(project, o.projects[project]); err != nil {
 				if !errors.Is(err, errStopped) {
@@ -38,44 +55,28 @@ var errStopped = errors.New("no more entries are wanted")
 
 // entryWriter makes the entries of one overlay.
 type entryWriter struct {
+	store   *Store
 	txn     *badger.Txn
-	through sketch.Position // what the cells hold once they are written
-	yield   func(database.Entry, error) bool
-	chunk   []byte // keys and values, which live until Badger has written them
+	reader  part.Reader
+	through sketch.Position // what the days hold once they are written
+	// leftovers says that a checkpoint that was interrupted may have left tables and
+	// sets on the overlay's days that no root refers to.
+	leftovers bool
+	put       func(database.Entry) error
+
+	group part.GroupWriter
+	paths *sketch.Accumulator
+	site  *sketch.Accumulator
+	rows  []part.Row
 }
 
-// chunkBytes is the size of what entries are allocated in. One by one they would be
-// the largest part of all allocations.
-const chunkBytes = 256 << 10
-
-// room makes the chunk hold so many bytes more.
-func (w *entryWriter) room(bytes int) {
-	if cap(w.chunk)-len(w.chunk) < bytes {
-		w.chunk = make([]byte, 0, max(chunkBytes, bytes))
-	}
-}
-
-// key copies a key into the chunk.
-func (w *entryWriter) key(key []byte) []byte {
-	w.room(len(key))
-	start := len(w.chunk)
-	w.chunk = append(w.chunk, key...)
-	return w.chunk[start:len(w.chunk):len(w.chunk)]
-}
-
-func (w *entryWriter) put(key, value []byte) error {
-	if !w.yield(database.Entry{Key: key, Value: value}, nil) {
-		return errStopped
-	}
-	return nil
-}
-
-// project yields the entries of one project. What is called here stands in the
-// order of the keys' prefixes.
 func (w *entryWriter) project(number sketch.ProjectNumber, p *projectOverlay) error {
-	days := slices.Sorted(maps.Keys(p.days))
-	for _, day := range days {
-		if err := w.day(number, day, p.days[day]); err != nil {
+	numbers, err := w.number(number, p)
+	if err != nil {
+		return err
+	}
+	for _, day := range slices.Sorted(maps.Keys(p.days)) {
+		if err := w.day(part.At(number, part.Day, day), p.days[day], numbers); err != nil {
 			return err
 		}
 	}
@@ -83,7 +84,7 @@ func (w *entryWriter) project(number sketch.ProjectNumber, p *projectOverlay) er
 	for _, hash := range receipts {
 		key := database.ReceiptKey(number, hash)
 		value := sketch.AppendFrame(nil, key, database.KindReceipt, 0, appendReceipt(nil, p.receipts[hash]))
-		if err := w.put(key, value); err != nil {
+		if err := w.put(database.Entry{Key: key, Value: value}); err != nil {
 			return err
 		}
 	}
@@ -93,102 +94,168 @@ func (w *entryWriter) project(number sketch.ProjectNumber, p *projectOverlay) er
 	for _, source := range sources {
 		key := database.SourceKey(number, source)
 		value := sketch.AppendFrame(nil, key, database.KindSource, 0, appendMark(nil, p.sources[source]))
-		if err := w.put(key, value); err != nil {
-			return err
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(p.paths)) {
-		if err := w.path(database.PathKey(number, path)); err != nil {
-			return err
-		}
-	}
-	for _, day := range days {
-		if err := w.cell(database.SiteKey(number, day), p.days[day].site, false); err != nil {
+		if err := w.put(database.Entry{Key: key, Value: value}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *entryWriter) day(number sketch.ProjectNumber, day sketch.Day, cells *dayOverlay) error {
-	known, err := w.has(database.SiteKey(number, day))
+// number returns the numbers of the overlay's paths, which giveNumbers gave.
+func (w *entryWriter) number(project sketch.ProjectNumber, p *projectOverlay) ([]uint32, error) {
+	if len(p.names) == 0 {
+		return nil, nil
+	}
+	known, err := w.store.numbers.project(w.store.db, project)
+	if err != nil {
+		return nil, err
+	}
+	defer known.mu.Unlock()
+	numbers := make([]uint32, len(p.names))
+	for i, name := range p.names {
+		numbers[i], _ = known.find(name)
+	}
+	return numbers, nil
+}
+
+// numberedCell is the difference of a path's cell.
+type numberedCell struct {
+	number uint32
+	cell   *sketch.Cell
+}
+
+func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error {
+	old, err := part.ReadRoot(w.txn, id)
 	if err != nil {
 		return err
 	}
-	var key []byte
-	for _, path := range slices.Sorted(maps.Keys(cells.paths)) {
-		key = append(append(key[:0], database.CellDay(number, day)...), path...)
-		// Without a site cell the day has no cell at all in Badger, but for those
-		// that an interrupted checkpoint left ahead: they have a floor.
-		if err := w.cell(w.key(key), cells.paths[path], !known && cells.paths[path].floor == 0); err != nil {
+	if w.leftovers {
+		if err := w.sweep(id, old); err != nil {
 			return err
 		}
+	}
+	if len(today.cells) == 0 || old != nil && old.Position >= w.through {
+		return nil // An earlier attempt, or a checkpoint that was interrupted, wrote all of it.
+	}
+	root := &part.Root{ID: id, Position: w.through, SiteGeneration: w.through}
+	if old == nil {
+		old = &part.Root{ID: id}
+	}
+	root.Groups = slices.Clone(old.Groups)
+
+	cells := make([]numberedCell, len(today.cells))
+	for i, d := range today.cells {
+		cells[i] = numberedCell{number: numbers[d.path], cell: d.cell}
+	}
+	slices.SortFunc(cells, func(a, b numberedCell) int { return cmp.Compare(a.number, b.number) })
+	var replaced []func() error
+	for len(cells) > 0 {
+		number, _ := part.GroupOf(cells[0].number)
+		next, found := old.Find(number)
+		group := part.Group{Number: number, Generation: w.through}
+		w.rows = w.rows[:0]
+		if found {
+			if w.rows, err = w.reader.Table(w.rows, id, next); err != nil {
+				return err
+			}
+			ordinals := w.rows[len(w.rows)-1].Ordinal
+			replaced = append(replaced, func() error { return part.RemoveGroup(id, next, ordinals, w.put) })
+		}
+		if cells, err = w.write(id, next, group, cells); err != nil {
+			return err
+		}
+		root.Groups = part.WithGroup(root.Groups, group)
+	}
+	if err := w.putSite(root, old, today.site.cell); err != nil {
+		return err
+	}
+	if err := w.put(root.Entry()); err != nil {
+		return err
+	}
+	for _, remove := range replaced {
+		if err := remove(); err != nil {
+			return err
+		}
+	}
+	if old.Position > 0 {
+		return part.RemoveSite(old, w.put)
 	}
 	return nil
 }
 
-// path yields the entry of a path that has none.
-func (w *entryWriter) path(key []byte) error {
-	known, err := w.has(key)
-	if known || err != nil {
-		return err
+// write writes a group anew: the rows that it had and the cells at the head of
+// cells that belong to it. It returns the cells behind them.
+func (w *entryWriter) write(id part.ID, old, group part.Group, cells []numberedCell) ([]numberedCell, error) {
+	w.group.Reset(id, group, w.put)
+	rows := w.rows
+	for {
+		mine := len(cells) > 0 && cells[0].number/part.GroupPaths == group.Number
+		var slot uint8
+		if mine {
+			_, slot = part.GroupOf(cells[0].number)
+		}
+		var err error
+		switch {
+		case len(rows) == 0 && !mine:
+			return cells, w.group.Close()
+		case !mine || len(rows) > 0 && rows[0].Slot < slot:
+			var sets part.Sets
+			if sets, err = w.reader.Sets(id, old, rows[0]); err == nil {
+				err = w.group.Sets(rows[0].Slot, rows[0].Numbers, sets)
+			}
+			rows = rows[1:]
+		case len(rows) == 0 || rows[0].Slot > slot:
+			err = w.group.Cell(slot, cells[0].cell)
+			cells = cells[1:]
+		default:
+			err = w.union(id, old, rows[0], cells[0].cell)
+			rows, cells = rows[1:], cells[1:]
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return w.put(key, sketch.AppendFrame(nil, key, database.KindPath, 0, nil))
 }
 
-// cell yields the cell under key with a difference added, which holds everything
-// up to the overlay's end then. fresh says that there is no such cell.
-func (w *entryWriter) cell(key []byte, d *difference, fresh bool) error {
-	cell := *d.cell // Its sets are shared, and only read.
-	if !fresh {
-		merged, err := w.merged(key, d.cell)
-		if merged == nil || err != nil {
-			return err
-		}
-		cell = *merged
+func (w *entryWriter) union(id part.ID, old part.Group, row part.Row, cell *sketch.Cell) error {
+	w.paths.Reset(expected(row.Count, cell))
+	if err := w.reader.Accumulate(w.paths, id, old, row); err != nil {
+		return err
 	}
-	cell.Position = w.through
-	w.room(cell.MemoryBytes() + len(key) + 64) // Encoded it is smaller.
-	start := len(w.chunk)
-	w.chunk = sketch.AppendCell(w.chunk, key, &cell)
-	return w.put(key, w.chunk[start:len(w.chunk):len(w.chunk)])
+	w.paths.AddCell(cell)
+	return w.group.Union(row.Slot, addViews(row.Views, cell.Views), w.paths)
 }
 
-// merged returns the cell under key with a difference added. It is nil where the
-// stored cell holds everything up to the overlay's end: an earlier attempt, or a
-// checkpoint that was interrupted, wrote it. The difference is not changed, since
-// queries may read it.
-func (w *entryWriter) merged(key []byte, difference *sketch.Cell) (*sketch.Cell, error) {
-	item, err := w.txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return difference, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading cell %q: %w", key, err)
-	}
-	var merged *sketch.Cell
-	err = item.Value(func(value []byte) error {
-		position, err := sketch.EncodedPosition(key, value)
-		if err != nil || position >= w.through {
+func (w *entryWriter) putSite(root, old *part.Root, cell *sketch.Cell) error {
+	w.site.Reset(expected(old.Site.Count, cell))
+	if old.Position > 0 {
+		if err := w.reader.AccumulateSite(w.site, old); err != nil {
 			return err
 		}
-		merged = difference.Clone()
-		_, err = merged.MergeEncoded(key, value)
-		return err
+	}
+	w.site.AddCell(cell)
+	root.Site.Views = addViews(old.Site.Views, cell.Views)
+	return part.PutSite(root, w.site, w.put)
+}
+
+// expected is how many visitors, by Traffic, what is stored and a cell can have.
+func expected(stored sketch.Count, cell *sketch.Cell) [2]uint64 {
+	return [2]uint64{
+		stored.Human + cell.Visitors[sketch.Human].Most(),
+		stored.AI + cell.Visitors[sketch.AI].Most(),
+	}
+}
+
+func addViews(a, b [2]uint64) [2]uint64 {
+	return [2]uint64{a[sketch.Human] + b[sketch.Human], a[sketch.AI] + b[sketch.AI]}
+}
+
+// sweep removes what a day has in the database beside what its root refers to.
+func (w *entryWriter) sweep(id part.ID, root *part.Root) error {
+	return w.reader.EachKey(id, func(key []byte) error {
+		if root != nil && root.Refers(key) {
+			return nil
+		}
+		return w.put(database.Entry{Key: bytes.Clone(key)})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading cell %q: %w", key, err)
-	}
-	return merged, nil
-}
-
-func (w *entryWriter) has(key []byte) (bool, error) {
-	_, err := w.txn.Get(key)
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("looking for key %q: %w", key, err)
-	}
-	return true, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -26,17 +27,40 @@ func (s *Store) Kill() error {
 	return s.log.Close()
 }
 
-// InterruptCheckpoint writes, after Kill, those cells and sources of the next
-// checkpoint that keep chooses by their keys, and not its position: what a crash
-// leaves of it.
-func (s *Store) InterruptCheckpoint(keep func(key []byte) bool) error {
-	return s.db.Write(filter(entries(s.db, s.active), keep))
+// InterruptCheckpoint writes, after Kill, a share of the entries of the next
+// checkpoint, the first ones, and not its position: what a crash leaves of it.
+// Without a share nothing was begun.
+func (s *Store) InterruptCheckpoint(share float64) error {
+	if share == 0 {
+		return nil
+	}
+	return s.begin(s.active, share)
 }
 
-// HoldCheckpoint writes a checkpoint and calls during twice: while the cells that
-// first chooses by their keys are written and the others are not, and while all
-// are and the position is not.
-func (s *Store) HoldCheckpoint(first func(key []byte) bool, during func()) error {
+// begin writes a share of the entries of an overlay.
+func (s *Store) begin(o *overlay, share float64) error {
+	if err := s.giveNumbers(o); err != nil {
+		return err
+	}
+	if err := s.removeBlocks(o); err != nil {
+		return err
+	}
+	all := 0
+	for _, err := range s.entries(o) {
+		if err != nil {
+			return err
+		}
+		all++
+	}
+	err := s.db.Write(first(s.entries(o), int(share*float64(all))))
+	o.leftovers = true
+	return err
+}
+
+// HoldCheckpoint writes a checkpoint and calls during twice: while a share of its
+// entries is written and the others are not, and while all are and the position
+// is not.
+func (s *Store) HoldCheckpoint(share float64, during func()) error {
 	if err := s.awaitFolded(context.Background(), s.Acknowledged()); err != nil {
 		return err
 	}
@@ -46,19 +70,15 @@ func (s *Store) HoldCheckpoint(first func(key []byte) bool, during func()) error
 	s.flushing = s.active
 	s.active = newOverlay(s.flushing.to)
 	s.mu.Unlock()
-	if err := s.db.Write(filter(entries(s.db, s.flushing), first)); err != nil {
+	if err := s.begin(s.flushing, share); err != nil {
 		return err
 	}
 	during()
-	others := func(key []byte) bool { return !first(key) }
-	if err := s.db.Write(filter(entries(s.db, s.flushing), others)); err != nil {
+	if err := s.begin(s.flushing, 1); err != nil {
 		return err
 	}
 	during()
-	err := s.db.Update(func(txn *badger.Txn) error {
-		return database.SetCounter(txn, checkpointCounter, uint64(s.flushing.to))
-	})
-	if err != nil {
+	if err := s.flush(s.flushing); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -67,14 +87,38 @@ func (s *Store) HoldCheckpoint(first func(key []byte) bool, during func()) error
 	return nil
 }
 
-func filter(entries iter.Seq2[database.Entry, error], keep func(key []byte) bool) iter.Seq2[database.Entry, error] {
+func first(entries iter.Seq2[database.Entry, error], n int) iter.Seq2[database.Entry, error] {
 	return func(yield func(database.Entry, error) bool) {
 		for entry, err := range entries {
-			if (err != nil || keep(entry.Key)) && !yield(entry, err) {
+			if n--; n < 0 || !yield(entry, err) {
 				return
 			}
 		}
 	}
+}
+
+// BuildBlocks writes a checkpoint of everything that was acknowledged and builds
+// all blocks that are due.
+func (s *Store) BuildBlocks() error {
+	if err := s.Checkpoint(); err != nil {
+		return err
+	}
+	return s.buildBlocks()
+}
+
+// Merge builds all blocks that are due of what was checkpointed.
+func (s *Store) Merge() error { return s.buildBlocks() }
+
+// Blocks returns how many blocks a project has.
+func (s *Store) Blocks(project sketch.ProjectNumber) (blocks int, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		directory, err := part.ReadDirectory(txn, project)
+		if err == nil {
+			blocks = directory.Blocks()
+		}
+		return err
+	})
+	return blocks, err
 }
 
 // CheckpointPosition returns the position of the last checkpoint.

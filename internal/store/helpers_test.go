@@ -139,7 +139,7 @@ func (n *node) rank(t testing.TB, project sketch.ProjectNumber) *sketch.Ranking 
 
 func rank(t testing.TB, s storetest.Subject, project sketch.ProjectNumber, within sketch.Range) *sketch.Ranking {
 	t.Helper()
-	ranking, err := s.Rank(t.Context(), project, within)
+	ranking, err := store.Rank(t.Context(), s, project, within)
 	if err != nil {
 		t.Fatalf("ranking project %d, %v: %v", project, within, err)
 	}

@@ -142,8 +142,8 @@ func (m *Memory) FindReceipt(_ context.Context, project sketch.ProjectNumber, ke
 	return receipt, true, nil
 }
 
-// Rank ranks the visitors of a range, as Store.Rank does.
-func (m *Memory) Rank(_ context.Context, project sketch.ProjectNumber, within sketch.Range) (*sketch.Ranking, error) {
+// Snapshot ranks the visitors of a range, as the snapshots of Store do.
+func (m *Memory) Snapshot(_ context.Context, project sketch.ProjectNumber, within sketch.Range) (sketch.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	site := sketch.NewCell(sketch.SitePrecision)
@@ -162,8 +162,25 @@ func (m *Memory) Rank(_ context.Context, project sketch.ProjectNumber, within sk
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		rows = append(rows, sketch.Row{Path: path, Count: paths[path].Count(), Views: paths[path].Views})
 	}
-	return sketch.NewRanking(m.position, site.Count(), rows), nil
+	return memorySnapshot{sketch.NewRanking(m.position, site.Count(), rows)}, nil
 }
+
+// memorySnapshot is a snapshot, and its listing, with all rows at hand.
+type memorySnapshot struct{ ranking *sketch.Ranking }
+
+func (s memorySnapshot) Top(_ context.Context, limit int) (*sketch.Ranking, error) {
+	return s.ranking.Slice(0, limit), nil
+}
+
+func (s memorySnapshot) All(context.Context) (sketch.Listing, error) { return s, nil }
+
+func (s memorySnapshot) Page(_ context.Context, offset, limit int) (*sketch.Ranking, error) {
+	return s.ranking.Slice(offset, limit), nil
+}
+
+func (s memorySnapshot) MemoryBytes() int { return 64 * len(s.ranking.Rows) }
+
+func (s memorySnapshot) Close() {}
 
 // DeleteProject forgets a project, as Store.DeleteProject does.
 func (m *Memory) DeleteProject(_ context.Context, project sketch.ProjectNumber) error {

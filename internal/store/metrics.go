@@ -14,7 +14,9 @@ type metrics struct {
 	commitSeconds     prometheus.Histogram
 	appendSeconds     prometheus.Histogram
 	checkpointSeconds prometheus.Histogram
-	rankSeconds       prometheus.Histogram
+	topSeconds        prometheus.Observer
+	allSeconds        prometheus.Observer
+	blocks            prometheus.Counter
 	overloaded        prometheus.Counter
 	diskFull          prometheus.Counter
 	overflow          prometheus.Counter
@@ -46,13 +48,22 @@ func newMetrics(registerer prometheus.Registerer, s *Store) *metrics {
 		Name: "footfall_batches_refused_total",
 		Help: "Batches refused because the queue, or their project's share of it, was full, or the disk.",
 	}, []string{"reason"})
+	gauge("footfall_blocks_due", "Blocks of days that are over which are not built yet, and days of such page views that no checkpoint has written.",
+		func() float64 { return float64(s.due()) })
+	rank := factory.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "footfall_rank_duration_seconds", Help: "Time to rank the visitors of a range, for its first rows or for all.", Buckets: latency,
+	}, []string{"rows"})
 	return &metrics{
 		commitSeconds:     histogram("footfall_commit_duration_seconds", "Time from handing in a batch until it is durable."),
 		appendSeconds:     histogram("footfall_log_append_duration_seconds", "Time to append a group of batches to the log and sync it."),
 		checkpointSeconds: histogram("footfall_checkpoint_duration_seconds", "Time to write a checkpoint."),
-		rankSeconds:       histogram("footfall_rank_duration_seconds", "Time to rank the visitors of a range."),
-		overloaded:        refused.WithLabelValues("queue"),
-		diskFull:          refused.WithLabelValues("disk"),
+		topSeconds:        rank.WithLabelValues("first"),
+		allSeconds:        rank.WithLabelValues("all"),
+		blocks: factory.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_blocks_built_total", Help: "Blocks that were built from days that are over.",
+		}),
+		overloaded: refused.WithLabelValues("queue"),
+		diskFull:   refused.WithLabelValues("disk"),
 		overflow: factory.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_overflow_views_total", Help: "Page views counted in the row (other), because their project has too many paths.",
 		}),
@@ -67,6 +78,28 @@ func (s *Store) overlaySize() int {
 		size += s.flushing.bytes
 	}
 	return size
+}
+
+// due returns how many blocks are due, and how many days that are over have page
+// views that are not in a checkpoint.
+func (s *Store) due() int {
+	today := sketch.DayOf(s.now())
+	due := int(s.blocksDue.Load())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range []*overlay{s.active, s.flushing} {
+		if o == nil {
+			continue
+		}
+		for _, p := range o.projects {
+			for day := range p.days {
+				if day < today {
+					due++
+				}
+			}
+		}
+	}
+	return due
 }
 
 // refused counts batches that may be taken later.

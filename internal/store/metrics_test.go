@@ -9,6 +9,7 @@ import (
 
 	"footfall/internal/store"
 	"footfall/internal/store/storetest"
+	"footfall/sketch"
 )
 
 // Every metric is documented, and moves.
@@ -22,6 +23,11 @@ func TestMetrics(t *testing.T) {
 	}
 	n.commit(t, 1, storetest.NewWorkload(1).Visits()...)
 	n.rank(t, 1)
+	if err := n.BuildBlocks(); err != nil {
+		t.Fatal(err)
+	}
+	n.commit(t, 1, storetest.NewWorkload(1).Visits()...)
+	top(t, n)
 
 	families, err := registry.Gather()
 	if err != nil {
@@ -42,12 +48,25 @@ func TestMetrics(t *testing.T) {
 		case "footfall_database_bytes":
 			continue // Badger measures its files once a minute.
 		}
-		m := family.GetMetric()[0]
-		if m.GetHistogram().GetSampleCount() == 0 && m.GetGauge().GetValue() == 0 {
-			t.Errorf("%s did not move: %v", name, m)
+		for _, m := range family.GetMetric() {
+			if m.GetHistogram().GetSampleCount() == 0 && m.GetGauge().GetValue() == 0 && m.GetCounter().GetValue() == 0 {
+				t.Errorf("%s did not move: %v", name, m)
+			}
 		}
 	}
-	if len(families) != 11 {
+	if len(families) != 15 {
 		t.Errorf("%d metrics", len(families))
+	}
+}
+
+func top(t *testing.T, n *node) {
+	t.Helper()
+	snapshot, err := n.Snapshot(t.Context(), 1, sketch.AllDays())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	if _, err := snapshot.Top(t.Context(), 1); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,6 +12,10 @@ type overlay struct {
 	projects map[sketch.ProjectNumber]*projectOverlay
 	bytes    int // about how much memory the differences take
 
+	// leftovers says that a checkpoint of it may have been begun before, in this
+	// process or in one that ended.
+	leftovers bool
+
 	// near are the cells that the batch being folded touched last, by its paths:
 	// most batches are of one day, and then a path is looked up once a batch.
 	near []nearCell
@@ -26,8 +30,10 @@ type projectOverlay struct {
 	days     map[sketch.Day]*dayOverlay
 	sources  map[sketch.Source]sketch.Mark
 	receipts map[[32]byte]*sketch.Receipt
-	// paths holds every path of days once, however many days have it.
-	paths map[string]string
+	// paths numbers every path of days, however many days have it; names has them
+	// by these numbers, which are those of the overlay alone.
+	paths map[string]uint32
+	names []string
 
 	// epoch grows with every snapshot of the project. A cell that was last cloned
 	// in an earlier epoch may be held by a reader and is cloned before it changes;
@@ -37,24 +43,27 @@ type projectOverlay struct {
 }
 
 type dayOverlay struct {
+	// floor is the position up to which Badger holds the day already. It matters
+	// only after a checkpoint was interrupted, when some days are ahead of the
+	// checkpoint's position; replay skips what they hold.
+	floor sketch.Position
 	site  *difference
-	paths map[string]*difference
+	paths map[uint32]*difference
+	cells []*difference // those of paths, to be gone through quickly
 }
 
 // difference is what the visits of the overlay add to one cell.
 type difference struct {
 	cell  *sketch.Cell
 	epoch uint64
-	// floor is the position that the cell in Badger already holds. It matters
-	// only after a checkpoint was interrupted, when some cells are ahead of the
-	// checkpoint's position; replay skips what they hold.
-	floor sketch.Position
+	path  uint32
 }
 
 // What the entries of the maps take beside the cells, paths and answers.
 const (
-	differenceBytes = 128
-	pathBytes       = 64
+	differenceBytes = 112
+	dayBytes        = 256
+	pathBytes       = 80
 	receiptBytes    = 256
 )
 
@@ -69,25 +78,21 @@ func (o *overlay) project(number sketch.ProjectNumber) *projectOverlay {
 			days:     make(map[sketch.Day]*dayOverlay),
 			sources:  make(map[sketch.Source]sketch.Mark),
 			receipts: make(map[[32]byte]*sketch.Receipt),
-			paths:    make(map[string]string),
+			paths:    make(map[string]uint32),
 		}
 		o.projects[number] = p
 	}
 	return p
 }
 
-// floors tells the position that a cell in Badger already holds.
-type floors interface {
-	site(sketch.ProjectNumber, sketch.Day) (sketch.Position, error)
-	path(sketch.ProjectNumber, sketch.Day, string) (sketch.Position, error)
-}
+// floors tells the position up to which Badger holds a day already.
+type floors func(sketch.ProjectNumber, sketch.Day) (sketch.Position, error)
 
-// fold adds a batch to the overlay. A nil floors means that no cell in Badger is
+// fold adds a batch to the overlay. A nil ahead means that no day in Badger is
 // ahead of the overlay.
 func (o *overlay) fold(at sketch.Position, b *record, ahead floors) error {
 	p := o.project(b.project)
 	o.near = append(o.near[:0], make([]nearCell, len(b.paths))...)
-	var site *difference
 	var today *dayOverlay
 	var err error
 	for i := range b.visits {
@@ -96,18 +101,16 @@ func (o *overlay) fold(at sketch.Position, b *record, ahead floors) error {
 			if today, err = o.day(p, b.project, visit.Day, ahead); err != nil {
 				return err
 			}
-			site = today.site
+		}
+		if at <= today.floor {
+			continue
 		}
 		near := &o.near[visit.Path]
 		if near.cell == nil || near.day != visit.Day {
-			cell, err := o.path(p, today, b, visit, ahead)
-			if err != nil {
-				return err
-			}
-			*near = nearCell{day: visit.Day, cell: cell}
+			*near = nearCell{day: visit.Day, cell: o.cell(p, today, b.paths[visit.Path])}
 		}
-		o.add(p, site, at, visit)
-		o.add(p, near.cell, at, visit)
+		o.add(p, today.site, visit)
+		o.add(p, near.cell, visit)
 	}
 	if !b.mark.IsZero() {
 		p.sources[b.mark.Source] = b.mark
@@ -127,53 +130,44 @@ func (o *overlay) day(p *projectOverlay, project sketch.ProjectNumber, day sketc
 		return cells, nil
 	}
 	site := &difference{cell: sketch.NewCell(sketch.SitePrecision), epoch: p.epoch}
+	cells := &dayOverlay{site: site, paths: make(map[uint32]*difference)}
 	if ahead != nil {
 		var err error
-		if site.floor, err = ahead.site(project, day); err != nil {
+		if cells.floor, err = ahead(project, day); err != nil {
 			return nil, err
 		}
 	}
-	cells := &dayOverlay{site: site, paths: make(map[string]*difference)}
 	p.days[day] = cells
-	o.bytes += differenceBytes + site.cell.MemoryBytes()
+	o.bytes += dayBytes + site.cell.MemoryBytes()
 	return cells, nil
 }
 
-// path returns the cell of a visit's path, new where there is none.
-func (o *overlay) path(p *projectOverlay, today *dayOverlay, b *record, visit *sketch.Visit, ahead floors) (*difference, error) {
-	name := b.paths[visit.Path]
-	if cell := today.paths[string(name)]; cell != nil {
-		return cell, nil
-	}
+// cell returns the cell of a path, new where there is none.
+func (o *overlay) cell(p *projectOverlay, today *dayOverlay, name []byte) *difference {
 	path, known := p.paths[string(name)]
 	if !known {
-		path = string(name)
-		p.paths[path] = path
-		o.bytes += pathBytes + len(path)
+		path = uint32(len(p.names))
+		p.names = append(p.names, string(name))
+		p.paths[p.names[path]] = path
+		o.bytes += pathBytes + len(name)
 	}
-	cell := &difference{cell: sketch.NewCell(sketch.PathPrecision), epoch: p.epoch}
-	if ahead != nil {
-		var err error
-		if cell.floor, err = ahead.path(b.project, visit.Day, path); err != nil {
-			return nil, err
-		}
+	cell := today.paths[path]
+	if cell == nil {
+		cell = &difference{cell: sketch.NewCell(sketch.PathPrecision), epoch: p.epoch, path: path}
+		today.paths[path] = cell
+		today.cells = append(today.cells, cell)
+		o.bytes += differenceBytes + cell.cell.MemoryBytes()
 	}
-	today.paths[path] = cell
-	o.bytes += differenceBytes + cell.cell.MemoryBytes()
-	return cell, nil
+	return cell
 }
 
-func (o *overlay) add(p *projectOverlay, d *difference, at sketch.Position, visit *sketch.Visit) {
-	if at <= d.floor {
-		return
-	}
+func (o *overlay) add(p *projectOverlay, d *difference, visit *sketch.Visit) {
 	if d.epoch != p.epoch {
 		d.cell = d.cell.Clone()
 		d.epoch = p.epoch
 	}
 	before := d.cell.Visitors[visit.Traffic].MemoryBytes()
 	d.cell.Add(visit.Traffic, visit.Visitor)
-	d.cell.Position = at
 	o.bytes += d.cell.Visitors[visit.Traffic].MemoryBytes() - before
 }
 
@@ -181,41 +175,42 @@ func (o *overlay) add(p *projectOverlay, d *difference, at sketch.Position, visi
 // do not change anymore.
 type view struct {
 	to    sketch.Position
-	sites map[sketch.Day]*sketch.Cell
-	paths map[sketch.Day]map[string]*sketch.Cell
+	names []string // of the paths
+	days  []dayView
 }
 
-// snapshot returns the cells of a project's range, of an overlay that is still
-// folded into: later folds replace the cells that it holds instead of changing
-// them.
-func (o *overlay) snapshot(project sketch.ProjectNumber, within sketch.Range) view {
-	if p := o.projects[project]; p != nil {
-		p.epoch++
-	}
-	return o.view(project, within)
+type dayView struct {
+	day   sketch.Day
+	site  *sketch.Cell
+	cells []pathCell
 }
 
-// view returns the cells of a project's range, of an overlay that does not change.
+type pathCell struct {
+	path uint32
+	cell *sketch.Cell
+}
+
+// view returns the cells of a project's range: later folds replace the cells that
+// it holds instead of changing them. The store's lock is held meanwhile, so it
+// does no more than copy pointers.
 func (o *overlay) view(project sketch.ProjectNumber, within sketch.Range) view {
-	v := view{
-		to:    o.to,
-		sites: make(map[sketch.Day]*sketch.Cell),
-		paths: make(map[sketch.Day]map[string]*sketch.Cell),
-	}
+	v := view{to: o.to}
 	p := o.projects[project]
 	if p == nil {
 		return v
 	}
+	p.epoch++
+	v.names = p.names
 	for day, cells := range p.days {
-		if !within.Contains(day) {
+		// A day without cells was written by a checkpoint that was interrupted.
+		if !within.Contains(day) || len(cells.cells) == 0 {
 			continue
 		}
-		v.sites[day] = cells.site.cell
-		paths := make(map[string]*sketch.Cell, len(cells.paths))
-		for path, d := range cells.paths {
-			paths[path] = d.cell
+		of := dayView{day: day, site: cells.site.cell, cells: make([]pathCell, len(cells.cells))}
+		for i, d := range cells.cells {
+			of.cells[i] = pathCell{path: d.path, cell: d.cell}
 		}
-		v.paths[day] = paths
+		v.days = append(v.days, of)
 	}
 	return v
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -159,9 +160,13 @@ func (s *Store) loadPaths(ctx context.Context, project sketch.ProjectNumber, k *
 		return err
 	}
 	defer txn.Discard()
-	eachKey(txn, database.PathPrefix(project), func(key []byte) {
+	err = database.EachKey(txn, database.PathPrefix(project), func(key []byte) error {
 		all[maphash.Bytes(s.seed, database.SplitPathKey(key))] = struct{}{}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
 	delete(all, maphash.String(s.seed, sketch.OtherPath))
 	k.all, k.days, k.loaded, k.refusals = all, nil, true, refusals
 	return nil
@@ -172,8 +177,8 @@ func (s *Store) loadDay(ctx context.Context, project sketch.ProjectNumber, k *kn
 	today := make(map[uint64]struct{})
 	txn, err := s.settled(ctx, project, func(p *projectOverlay) {
 		if cells := p.days[day]; cells != nil {
-			for path := range cells.paths {
-				today[maphash.String(s.seed, path)] = struct{}{}
+			for _, d := range cells.cells {
+				today[maphash.String(s.seed, p.names[d.path])] = struct{}{}
 			}
 		}
 	})
@@ -181,21 +186,36 @@ func (s *Store) loadDay(ctx context.Context, project sketch.ProjectNumber, k *kn
 		return nil, err
 	}
 	defer txn.Discard()
-	var broken error
-	eachKey(txn, database.CellDay(project, day), func(key []byte) {
-		_, path, err := database.SplitCellKey(key)
-		if err != nil {
-			broken = err
-			return
-		}
-		today[maphash.Bytes(s.seed, path)] = struct{}{}
-	})
-	if broken != nil {
-		return nil, fmt.Errorf("reading which paths %v has: %w", day, broken)
+	if err := s.storedPaths(txn, project, day, today); err != nil {
+		return nil, fmt.Errorf("reading which paths %v has: %w", day, err)
 	}
 	delete(today, maphash.String(s.seed, sketch.OtherPath))
 	k.days[day] = today
 	return today, nil
+}
+
+// storedPaths adds the hashes of the paths that a day has in Badger.
+func (s *Store) storedPaths(txn *badger.Txn, project sketch.ProjectNumber, day sketch.Day, hashes map[uint64]struct{}) error {
+	root, err := part.ReadRoot(txn, part.At(project, part.Day, day))
+	if root == nil || err != nil {
+		return err
+	}
+	known, err := s.numbers.project(s.db, project)
+	if err != nil {
+		return err
+	}
+	defer known.mu.Unlock()
+	reader := part.Reader{Txn: txn, Cache: s.cache}
+	var rows []part.Row
+	for _, group := range root.Groups {
+		if rows, err = reader.Table(rows[:0], root.ID, group); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			hashes[known.hashes[part.NumberOf(group.Number, row.Slot)]] = struct{}{}
+		}
+	}
+	return nil
 }
 
 // settled waits until all batches of a project are folded, and then returns what
@@ -212,16 +232,4 @@ func (s *Store) settled(ctx context.Context, project sketch.ProjectNumber, show 
 		}
 	}
 	return s.db.Snapshot(), nil
-}
-
-// eachKey calls visit with the keys under prefix. The slice dies with the call.
-func eachKey(txn *badger.Txn, prefix []byte, visit func(key []byte)) {
-	opts := badger.DefaultIteratorOptions
-	opts.Prefix = prefix
-	opts.PrefetchValues = false
-	cursor := txn.NewIterator(opts)
-	defer cursor.Close()
-	for cursor.Rewind(); cursor.Valid(); cursor.Next() {
-		visit(cursor.Item().Key())
-	}
 }

@@ -202,12 +202,12 @@ func (w *limited) commit(t *testing.T, n *node, b sketch.Batch) error {
 func (w *limited) compare(t *testing.T, n *node) bool {
 	days := sketch.Range{From: storetest.FirstDay, To: storetest.FirstDay + 1}
 	for _, within := range []sketch.Range{sketch.AllDays(), days} {
-		got, err := n.Rank(t.Context(), w.project, within)
+		got, err := store.Rank(t.Context(), n, w.project, within)
 		if err != nil {
 			t.Errorf("project %d: %v", w.project, err)
 			return false
 		}
-		want, err := w.memory.Rank(t.Context(), w.project, within)
+		want, err := store.Rank(t.Context(), w.memory, w.project, within)
 		if err == nil {
 			err = storetest.Compare(got, want)
 		}

@@ -40,6 +40,9 @@ func (s *Store) dropVisits(ctx context.Context, project sketch.ProjectNumber) er
 	if err := s.checkpoint(); err != nil {
 		return err
 	}
+	s.checkpointTurn.Lock() // No block is built meanwhile.
+	defer s.checkpointTurn.Unlock()
+	s.numbers.forget(project)
 	return s.db.Drop(database.VisitsPrefix(project))
 }
 

@@ -1,155 +1,315 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"time"
+	"runtime"
+	"slices"
+	"sync/atomic"
 
-	"github.com/dgraph-io/badger/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
-// Rank returns the distinct visitors of every path of a project that was seen in
-// the range, and of the whole site, as of one log position: at least that of the
-// last batch acknowledged before the call. A cell in Badger that is damaged is a
-// sketch.ErrCorrupted that names its key; where cells are missing, it names what
-// their keys begin with.
-func (s *Store) Rank(ctx context.Context, project sketch.ProjectNumber, within sketch.Range) (*sketch.Ranking, error) {
-	started := time.Now()
-	defer func() { s.metrics.rankSeconds.Observe(time.Since(started).Seconds()) }()
-	if err := s.awaitFolded(ctx, s.queue.acknowledged()); err != nil {
+// ranked is a row of a ranking before it has its path.
+type ranked struct {
+	number uint32
+	count  sketch.Count
+	views  [2]uint64
+}
+
+// Top returns the first rows. It unites only the visitors of paths that can be
+// among them: the tables say how many a path can have at most, so once as many
+// rows as are asked for have a number, those that can not reach the last of them
+// are out. This is the idea of the threshold algorithm of Fagin, Lotem and Naor,
+// "Optimal aggregation algorithms for middleware" (2001), in two rounds.
+func (v *snapshot) Top(ctx context.Context, limit int) (*sketch.Ranking, error) {
+	defer prometheus.NewTimer(v.store.metrics.topSeconds).ObserveDuration()
+	release, err := v.store.enterRanking(ctx)
+	if err != nil {
 		return nil, err
 	}
-
-	// The overlays and the snapshot are taken at one instant: a checkpoint
-	// replaces overlays under the same lock, and writes cells only in between.
-	// So Badger holds of the flushing overlay some cells or all, told by their
-	// position, and of the active one none.
-	s.mu.Lock()
-	active := s.active.snapshot(project, within)
-	var flushing view
-	if s.flushing != nil {
-		flushing = s.flushing.view(project, within)
-	}
-	txn := s.db.Snapshot()
-	s.mu.Unlock()
-	defer txn.Discard()
-
-	u := newUnion()
-	err := u.addStored(ctx, txn, project, within, flushing)
+	defer release()
+	scan, err := v.scan(ctx, false)
 	if err != nil {
-		return nil, fmt.Errorf("ranking the visitors of %v: %w", within, err)
+		return nil, v.failed(err)
 	}
-	u.addView(active)
-	ranking := u.ranking(active.to)
-	// Each view stands in one cell of a page and in one of the site. Badger ends
-	// an iteration at a block that it can not read without an error (as of
-	// 4.9.6), so this is what tells that cells are missing. Those of a project
-	// that is being deleted go while they are read.
-	if ranking.Views != u.site.Views && !s.queue.isDeleted(project) {
-		return nil, fmt.Errorf("ranking the visitors of %v: %w", within, &sketch.CorruptionError{
-			Key:    database.VisitsPrefix(project),
-			Reason: fmt.Sprintf("its pages have %v views, the site %v: cells are missing", ranking.Views, u.site.Views),
-		})
+	// In the first round those that seem to be in, and some more.
+	first := scan.largest(limit + limit/4 + 8)
+	rows, err := v.count(ctx, scan.totals, first)
+	if err != nil {
+		return nil, v.failed(err)
+	}
+	if len(first) < len(scan.paths) {
+		// In the second those that could still be.
+		v.sort(rows)
+		bar := rows[max(limit, 1)-1].count.Total
+		var second []uint32
+		for _, p := range scan.paths {
+			if min(p.most, scan.totals.Total) >= bar {
+				second = append(second, p.number)
+			}
+		}
+		second = without(second, first)
+		more, err := v.count(ctx, scan.totals, second)
+		if err != nil {
+			return nil, v.failed(err)
+		}
+		rows = append(rows, more...)
+	}
+	v.sort(rows)
+	ranking, err := v.ranking(scan, rows[:min(limit, len(rows))])
+	if err != nil {
+		return nil, v.failed(err)
 	}
 	return ranking, nil
 }
 
-// union unites the cells of a range, path by path.
-type union struct {
-	site  *sketch.Cell
-	paths map[string]*sketch.Cell
-}
-
-func newUnion() *union {
-	return &union{site: sketch.NewCell(sketch.SitePrecision), paths: make(map[string]*sketch.Cell)}
-}
-
-func (u *union) path(path []byte) *sketch.Cell {
-	cell := u.paths[string(path)]
-	if cell == nil {
-		cell = sketch.NewCell(sketch.PathPrecision)
-		u.paths[string(path)] = cell
+// All ranks every path.
+func (v *snapshot) All(ctx context.Context) (sketch.Listing, error) {
+	defer prometheus.NewTimer(v.store.metrics.allSeconds).ObserveDuration()
+	release, err := v.store.enterRanking(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return cell
+	defer release()
+	scan, err := v.scan(ctx, true)
+	if err != nil {
+		return nil, v.failed(err)
+	}
+	v.sort(scan.rows)
+	return newListing(v, scan), nil
 }
 
-// addStored adds the cells in Badger, and those of the flushing overlay that
-// Badger does not hold yet. flushing is consumed: what Badger holds is taken out
-// of it.
-func (u *union) addStored(ctx context.Context, txn *badger.Txn, project sketch.ProjectNumber, within sketch.Range, flushing view) error {
-	err := eachCell(ctx, txn, database.SitePrefix(project), database.SiteKey(project, within.From), func(key, value []byte) (bool, error) {
-		day, err := database.SplitSiteKey(key)
-		if err != nil || day >= within.To {
-			return false, err
+func (v *snapshot) ranking(scan *scan, rows []ranked) (*sketch.Ranking, error) {
+	numbers := make([]uint32, len(rows))
+	for i, row := range rows {
+		numbers[i] = row.number
+	}
+	names, err := v.names.names(v.store.db, numbers)
+	if err != nil {
+		return nil, err
+	}
+	r := &sketch.Ranking{Position: v.at, Totals: scan.totals, Views: scan.views, Paths: len(scan.paths) + len(scan.rows)}
+	r.Rows = make([]sketch.Row, len(rows))
+	for i, row := range rows {
+		r.Rows[i] = sketch.Row{Path: names[i], Count: row.count, Views: row.views}
+	}
+	return r, nil
+}
+
+// sort puts rows into their order: by total descending, then by path.
+func (v *snapshot) sort(rows []ranked) {
+	slices.SortFunc(rows, func(a, b ranked) int {
+		return cmp.Or(
+			cmp.Compare(b.count.Total, a.count.Total),
+			cmp.Compare(v.places.of(a.number), v.places.of(b.number)),
+		)
+	})
+}
+
+// scan is what going through all tables of a snapshot brings.
+type scan struct {
+	totals sketch.Count
+	views  [2]uint64
+	paths  []bounded // each path once, where paths are not counted
+	rows   []ranked  // each path once, where they are
+}
+
+// bounded is a path with what its total does not exceed.
+type bounded struct {
+	number uint32
+	most   uint64
+}
+
+// scan goes through the tables of all groups, and counts the totals and, if it is
+// to, every path.
+func (v *snapshot) scan(ctx context.Context, count bool) (*scan, error) {
+	numbers := groupNumbers(v.roots, v.cells)
+	found := make([]scan, len(numbers))
+	result := new(scan)
+	var siteViews [2]uint64
+	err := v.each(ctx, len(numbers)+1, func(u *groupUnion, i int) (err error) {
+		if i == 0 { // The site first: it is the longest.
+			result.totals, siteViews, err = v.site()
+			return err
 		}
-		position, err := u.site.MergeEncoded(key, value)
-		if err == nil && position >= flushing.to {
-			delete(flushing.sites, day)
-		}
-		return true, err
+		return v.scanGroup(u, numbers[i-1], count, &found[i-1])
 	})
 	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		result.views = addViews(result.views, found[i].views)
+		result.paths = append(result.paths, found[i].paths...)
+		result.rows = append(result.rows, found[i].rows...)
+	}
+	for i := range result.rows {
+		result.rows[i].count = result.rows[i].count.Within(result.totals)
+	}
+	// Each view stands in one row and in the site. Whatever else was damaged has
+	// its checksum; this is for a part that is not the one that was written.
+	if result.views != siteViews {
+		return nil, sketch.Corrupted(database.DirectoryKey(v.project), "its pages have %v views, the site %v", result.views, siteViews)
+	}
+	return result, nil
+}
+
+func (v *snapshot) scanGroup(u *groupUnion, number uint32, count bool, found *scan) error {
+	if err := u.load(number, v.cellsOf(number)); err != nil {
 		return err
 	}
-	err = eachCell(ctx, txn, database.CellPrefix(project), database.CellDay(project, within.From), func(key, value []byte) (bool, error) {
-		day, path, err := database.SplitCellKey(key)
-		if err != nil || day >= within.To {
-			return false, err
+	for slot := range part.GroupPaths {
+		slot := uint8(slot)
+		if u.heads[slot] == 0 {
+			continue
 		}
-		position, err := u.path(path).MergeEncoded(key, value)
-		if err == nil && position >= flushing.to {
-			delete(flushing.paths[day], string(path))
+		views := u.views(slot)
+		found.views = addViews(found.views, views)
+		path := part.NumberOf(number, slot)
+		if !count {
+			found.paths = append(found.paths, bounded{number: path, most: u.most(slot)})
+			continue
 		}
-		return true, err
-	})
-	if err != nil {
-		return err
+		visitors, err := u.count(slot)
+		if err != nil {
+			return err
+		}
+		found.rows = append(found.rows, ranked{number: path, count: visitors, views: views})
 	}
-	u.addView(flushing)
 	return nil
 }
 
-func (u *union) addView(v view) {
+// cellsOf returns the cells of the overlays in a group.
+func (v *snapshot) cellsOf(group uint32) []numberedCell {
+	from, _ := slices.BinarySearchFunc(v.cells, part.NumberOf(group, 0), func(c numberedCell, number uint32) int {
+		return cmp.Compare(c.number, number)
+	})
+	to, _ := slices.BinarySearchFunc(v.cells, part.NumberOf(group+1, 0), func(c numberedCell, number uint32) int {
+		return cmp.Compare(c.number, number)
+	})
+	return v.cells[from:to]
+}
+
+// site counts the distinct visitors of the site, and its views.
+func (v *snapshot) site() (sketch.Count, [2]uint64, error) {
+	var views, most [2]uint64
+	for _, root := range v.roots {
+		views = addViews(views, root.Site.Views)
+		most[sketch.Human] += root.Site.Count.Human
+		most[sketch.AI] += root.Site.Count.AI
+	}
 	for _, cell := range v.sites {
-		u.site.Merge(cell)
+		views = addViews(views, cell.Views)
+		most = expected(sketch.Count{Human: most[sketch.Human], AI: most[sketch.AI]}, cell)
 	}
-	for _, paths := range v.paths {
-		for path, cell := range paths {
-			u.path([]byte(path)).Merge(cell)
+	if len(v.roots) == 1 && len(v.sites) == 0 {
+		return v.roots[0].Site.Count, views, nil
+	}
+	union := v.store.siteUnions.Get().(*sketch.Accumulator)
+	defer v.store.siteUnions.Put(union)
+	union.Reset(most)
+	for _, root := range v.roots {
+		if err := v.reader.AccumulateSite(union, root); err != nil {
+			return sketch.Count{}, views, err
 		}
 	}
-}
-
-func (u *union) ranking(at sketch.Position) *sketch.Ranking {
-	rows := make([]sketch.Row, 0, len(u.paths))
-	for path, cell := range u.paths {
-		rows = append(rows, sketch.Row{Path: path, Count: cell.Count(), Views: cell.Views})
+	for _, cell := range v.sites {
+		union.AddCell(cell)
 	}
-	return sketch.NewRanking(at, u.site.Count(), rows)
+	return union.Count(), views, nil
 }
 
-// eachCell calls visit with the keys and values under prefix from start on until
-// visit returns false. Both slices die with the call.
-func eachCell(ctx context.Context, txn *badger.Txn, prefix, start []byte, visit func(key, value []byte) (bool, error)) error {
-	opts := badger.DefaultIteratorOptions
-	opts.Prefix = prefix
-	cursor := txn.NewIterator(opts)
-	defer cursor.Close()
-	for cursor.Seek(start); cursor.Valid(); cursor.Next() {
-		if err := ctx.Err(); err != nil {
+// count counts the visitors of some paths.
+func (v *snapshot) count(ctx context.Context, totals sketch.Count, paths []uint32) ([]ranked, error) {
+	slices.Sort(paths)
+	rows := make([]ranked, len(paths))
+	// The paths of a group are for one goroutine, which reads its tables once.
+	var begins []int
+	for i, number := range paths {
+		if group, _ := part.GroupOf(number); i == 0 || paths[i-1] < part.NumberOf(group, 0) {
+			begins = append(begins, i)
+		}
+	}
+	begins = append(begins, len(paths))
+	err := v.each(ctx, len(begins)-1, func(u *groupUnion, i int) error {
+		group, _ := part.GroupOf(paths[begins[i]])
+		if err := u.load(group, v.cellsOf(group)); err != nil {
 			return err
 		}
-		more := false
-		err := cursor.Item().Value(func(value []byte) (err error) {
-			more, err = visit(cursor.Item().Key(), value)
-			return err
+		for at := begins[i]; at < begins[i+1]; at++ {
+			_, slot := part.GroupOf(paths[at])
+			visitors, err := u.count(slot)
+			if err != nil {
+				return err
+			}
+			rows[at] = ranked{number: paths[at], count: visitors.Within(totals), views: u.views(slot)}
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// each calls work with every number below n, on as many goroutines as there are
+// processors, each of which has its own union.
+func (v *snapshot) each(ctx context.Context, n int, work func(*groupUnion, int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() error {
+			u := v.store.groupUnions.Get().(*groupUnion)
+			u.reader, u.roots = v.reader, v.roots
+			defer func() {
+				u.release()
+				v.store.groupUnions.Put(u)
+			}()
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := work(u, i); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
-		if err != nil || !more {
-			return err
-		}
 	}
-	return nil
+	return group.Wait()
+}
+
+// largest returns the numbers of the n paths that can have the most visitors.
+func (s *scan) largest(n int) []uint32 {
+	paths := slices.Clone(s.paths)
+	if n < len(paths) {
+		slices.SortFunc(paths, func(a, b bounded) int { return cmp.Compare(b.most, a.most) })
+		paths = paths[:n]
+	}
+	numbers := make([]uint32, len(paths))
+	for i, p := range paths {
+		numbers[i] = p.number
+	}
+	return numbers
+}
+
+// without returns those of numbers that are not in others, which are sorted.
+func without(numbers, others []uint32) []uint32 {
+	return slices.DeleteFunc(numbers, func(number uint32) bool {
+		_, found := slices.BinarySearch(others, number)
+		return found
+	})
+}
+
+// enterRanking waits until few enough rankings run: each takes memory, and there
+// are only so many processors.
+func (s *Store) enterRanking(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.rankings <- struct{}{}:
+		return func() { <-s.rankings }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -127,7 +127,13 @@ func (s *Store) countReceipts(ctx context.Context, project sketch.ProjectNumber,
 	}
 	defer txn.Discard()
 	count := 0
-	eachKey(txn, database.ReceiptPrefix(project), func([]byte) { count++ })
+	err = database.EachKey(txn, database.ReceiptPrefix(project), func([]byte) error {
+		count++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	for _, key := range gathered {
 		if _, err := txn.Get(database.ReceiptKey(project, key)); errors.Is(err, badger.ErrKeyNotFound) {
 			count++

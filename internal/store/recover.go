@@ -1,13 +1,13 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/commitlog"
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -55,7 +55,8 @@ func (s *Store) replay(at sketch.Position, encoded []byte, b *record, live func(
 	if !live(b.project) {
 		*b = record{project: b.project} // Only the position counts.
 	}
-	if err := s.active.fold(at, b, storedPositions{s.db}); err != nil {
+	s.active.leftovers = true
+	if err := s.active.fold(at, b, s.storedPosition); err != nil {
 		return err
 	}
 	if s.active.bytes < s.overlayBytes {
@@ -74,31 +75,15 @@ func (s *Store) replay(at sketch.Position, encoded []byte, b *record, live func(
 	return nil
 }
 
-// storedPositions reads from Badger how far a cell was written by a checkpoint
-// that was interrupted.
-type storedPositions struct{ db *database.DB }
-
-func (p storedPositions) site(project sketch.ProjectNumber, day sketch.Day) (sketch.Position, error) {
-	return p.read(database.SiteKey(project, day))
-}
-
-func (p storedPositions) path(project sketch.ProjectNumber, day sketch.Day, path string) (sketch.Position, error) {
-	return p.read(database.CellKey(project, day, path))
-}
-
-func (p storedPositions) read(key []byte) (position sketch.Position, err error) {
-	err = p.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get(key)
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			return nil
+// storedPosition reads from Badger how far a day was written by a checkpoint that
+// was interrupted.
+func (s *Store) storedPosition(project sketch.ProjectNumber, day sketch.Day) (position sketch.Position, err error) {
+	err = s.db.View(func(txn *badger.Txn) error {
+		root, err := part.ReadRoot(txn, part.At(project, part.Day, day))
+		if root != nil {
+			position = root.Position
 		}
-		if err != nil {
-			return fmt.Errorf("reading cell %q: %w", key, err)
-		}
-		return item.Value(func(value []byte) error {
-			position, err = sketch.EncodedPosition(key, value)
-			return err
-		})
+		return err
 	})
 	return position, err
 }

@@ -260,7 +260,7 @@ func TestRefusedMark(t *testing.T) {
 		settled(again, next)
 	}
 	var once sync.Once
-	if err := n.HoldCheckpoint(func([]byte) bool { return true }, func() { once.Do(meanwhile) }); err != nil {
+	if err := n.HoldCheckpoint(1, func() { once.Do(meanwhile) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"footfall/internal/commitlog"
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -38,6 +40,14 @@ type Options struct {
 	// KnownPaths is how many paths are remembered, 16 bytes each, to hold projects
 	// to their limits; beyond it they are read again. 0 means 1,000,000.
 	KnownPaths int
+	// NumberedPaths is how many paths are remembered for queries, about 48 bytes each;
+	// beyond it they are read again. 0 means 300,000.
+	NumberedPaths int
+	// CacheBytes is the memory of tables and sets that queries read. 0 means 64 MiB.
+	CacheBytes int
+	// CheckpointInterval is after what time a checkpoint begins, whatever gathered:
+	// late page views are merged into their blocks then. 0 means a minute.
+	CheckpointInterval time.Duration
 	// LogBytes is the size of the log at which a checkpoint begins, and so bounds
 	// what a start after a crash has to replay. 0 means 256 MiB.
 	LogBytes int64
@@ -65,11 +75,19 @@ type Store struct {
 	overlayBytes int
 	logBytes     int64
 
+	checkpointInterval time.Duration
+
 	queue    *queue
 	projects projects
 	seed     maphash.Seed // of the hashes of paths
 	answers  sync.Pool    // of chan error, with capacity 1
 	buffers  sync.Pool    // of *[]byte, for records
+
+	numbers     *numbering
+	cache       *part.Cache
+	rankings    chan struct{} // a place for each that may run at once
+	groupUnions sync.Pool     // of *groupUnion
+	siteUnions  sync.Pool     // of *sketch.Accumulator
 
 	// writing is held by the writer from before an append until its group is
 	// acknowledged, and by a deletion, which keeps the writer out.
@@ -80,7 +98,13 @@ type Store struct {
 	checkpointTurn  sync.Mutex
 	checkpointDue   chan struct{} // capacity 1; the overlay or the log has its size
 	checkpointAsked chan struct{} // capacity 1; there is no room
-	swept           time.Time     // when expired receipts were removed; held by checkpointTurn
+	// These are guarded by checkpointTurn.
+	swept    time.Time                     // when expired receipts were removed
+	unmerged map[sketch.ProjectNumber]bool // may have blocks that are due
+	merged   sketch.Day                    // the last one that was looked at all projects on
+
+	blocksDue atomic.Int64 // as of the last look
+
 	// Whenever one of these has grown, less may be kept than is remembered of
 	// projects.
 	refusals atomic.Uint64 // of batches that were decided about
@@ -112,6 +136,15 @@ func Open(opts Options) (*Store, error) {
 	if opts.KnownPaths == 0 {
 		opts.KnownPaths = 1_000_000
 	}
+	if opts.NumberedPaths == 0 {
+		opts.NumberedPaths = 300_000
+	}
+	if opts.CacheBytes == 0 {
+		opts.CacheBytes = 64 << 20
+	}
+	if opts.CheckpointInterval == 0 {
+		opts.CheckpointInterval = time.Minute
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -121,24 +154,32 @@ func Open(opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	seed := maphash.MakeSeed()
 	s := &Store{
-		db:              opts.Database,
-		now:             opts.Now,
-		room:            opts.Room,
-		logger:          opts.Logger,
-		limits:          opts.Limits.withDefaults(),
-		queueBytes:      opts.QueueBytes,
-		overlayBytes:    opts.OverlayBytes,
-		logBytes:        opts.LogBytes,
-		queue:           newQueue(opts.QueueBytes),
-		projects:        projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
-		seed:            maphash.MakeSeed(),
-		answers:         sync.Pool{New: func() any { return make(chan error, 1) }},
-		buffers:         sync.Pool{New: func() any { return new([]byte) }},
-		checkpointDue:   make(chan struct{}, 1),
-		checkpointAsked: make(chan struct{}, 1),
-		folded:          make(chan struct{}),
-		swapped:         make(chan struct{}),
+		seed:               seed,
+		numbers:            newNumbering(seed, opts.NumberedPaths),
+		db:                 opts.Database,
+		now:                opts.Now,
+		room:               opts.Room,
+		logger:             opts.Logger,
+		limits:             opts.Limits.withDefaults(),
+		queueBytes:         opts.QueueBytes,
+		overlayBytes:       opts.OverlayBytes,
+		logBytes:           opts.LogBytes,
+		queue:              newQueue(opts.QueueBytes),
+		projects:           projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
+		checkpointInterval: opts.CheckpointInterval,
+		cache:              part.NewCache(opts.CacheBytes, opts.Registerer),
+		rankings:           make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+		groupUnions:        sync.Pool{New: func() any { return newGroupUnion(part.Reader{}, nil) }},
+		siteUnions:         sync.Pool{New: func() any { return sketch.NewAccumulator(sketch.SitePrecision) }},
+		unmerged:           make(map[sketch.ProjectNumber]bool),
+		answers:            sync.Pool{New: func() any { return make(chan error, 1) }},
+		buffers:            sync.Pool{New: func() any { return new([]byte) }},
+		checkpointDue:      make(chan struct{}, 1),
+		checkpointAsked:    make(chan struct{}, 1),
+		folded:             make(chan struct{}),
+		swapped:            make(chan struct{}),
 	}
 	if err := s.recover(opts); err != nil {
 		return nil, err

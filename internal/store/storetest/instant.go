@@ -58,7 +58,7 @@ func OneInstant(t *testing.T, subject Subject, project sketch.ProjectNumber, pag
 				default:
 				}
 				least := max(last, acknowledged.Load())
-				got, err := subject.Rank(t.Context(), project, sketch.AllDays())
+				got, err := Rank(t.Context(), subject, project, sketch.AllDays())
 				most := begun.Load()
 				if err != nil {
 					t.Errorf("ranking: %v", err)
@@ -156,7 +156,7 @@ func concurrentCommits(t *testing.T, s *suite) {
 					t.Errorf("writer %d: %v", writer, err)
 					return
 				}
-				got, err := site.subject.Rank(t.Context(), site.number, sketch.AllDays())
+				got, err := Rank(t.Context(), site.subject, site.number, sketch.AllDays())
 				if err != nil {
 					t.Errorf("writer %d: %v", writer, err)
 					return

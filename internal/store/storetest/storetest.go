@@ -13,7 +13,7 @@ import (
 // Subject is a store under test.
 type Subject interface {
 	Commit(context.Context, sketch.Batch) error
-	Rank(context.Context, sketch.ProjectNumber, sketch.Range) (*sketch.Ranking, error)
+	Snapshot(context.Context, sketch.ProjectNumber, sketch.Range) (sketch.Snapshot, error)
 	FindSource(ctx context.Context, project sketch.ProjectNumber, head []byte) (sketch.Mark, bool, error)
 	FindReceipt(ctx context.Context, project sketch.ProjectNumber, key [32]byte) (sketch.Receipt, bool, error)
 	DeleteProject(context.Context, sketch.ProjectNumber) error
@@ -130,7 +130,7 @@ func (s *site) refused(want error, mark sketch.Mark, visits ...sketch.PageView) 
 
 func (s *site) rank(within sketch.Range) *sketch.Ranking {
 	s.t.Helper()
-	ranking, err := s.subject.Rank(s.t.Context(), s.number, within)
+	ranking, err := Rank(s.t.Context(), s.subject, s.number, within)
 	if err != nil {
 		s.t.Fatalf("ranking %v: %v", within, err)
 	}

@@ -1,0 +1,125 @@
+package part
+
+import (
+	"encoding/binary"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"footfall/internal/database"
+	"footfall/sketch"
+)
+
+// Root is what a part is read from. Its payload is a run of uvarints:
+//
+//	position                              log position up to which all is held
+//	views human, views AI                 of the site
+//	human, AI, human + AI - total         distinct visitors of the site
+//	position - generation                 of the site's sets
+//	groups, then each:
+//	    number - that of the one before, the first as it is
+//	    position - generation
+type Root struct {
+	ID       ID
+	Position sketch.Position
+	Site     Numbers
+	// SiteGeneration is that under which the site's sets were written.
+	SiteGeneration sketch.Position
+	Groups         []Group // in the order of their numbers
+}
+
+// Numbers are the views and the distinct visitors of a cell.
+type Numbers struct {
+	Views [2]uint64 // by sketch.Traffic
+	Count sketch.Count
+}
+
+// Group names a table, and with it the sets of its paths.
+type Group struct {
+	Number     uint32
+	Generation sketch.Position
+}
+
+// Find returns the group that has a number.
+func (r *Root) Find(number uint32) (Group, bool) {
+	low, high := 0, len(r.Groups)
+	for low < high {
+		if middle := (low + high) / 2; r.Groups[middle].Number < number {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low < len(r.Groups) && r.Groups[low].Number == number {
+		return r.Groups[low], true
+	}
+	return Group{}, false
+}
+
+// Refers reports whether a key of the part is that of a table or of sets that the
+// root refers to.
+func (r *Root) Refers(key []byte) bool {
+	number, generation := database.CellsGroup(key)
+	if number == Site {
+		return generation == r.SiteGeneration
+	}
+	group, found := r.Find(number)
+	return found && generation == group.Generation
+}
+
+// Entry returns the key and the value of the root.
+func (r *Root) Entry() database.Entry {
+	b := binary.AppendUvarint(nil, uint64(r.Position))
+	b = appendNumbers(b, r.Site)
+	b = binary.AppendUvarint(b, uint64(r.Position-r.SiteGeneration))
+	b = binary.AppendUvarint(b, uint64(len(r.Groups)))
+	before := uint32(0)
+	for _, g := range r.Groups {
+		b = binary.AppendUvarint(b, uint64(g.Number-before))
+		b = binary.AppendUvarint(b, uint64(r.Position-g.Generation))
+		before = g.Number
+	}
+	key := r.ID.rootKey()
+	return database.Entry{Key: key, Value: sketch.AppendFrame(nil, key, database.KindRoot, 0, b)}
+}
+
+// ReadRoot returns the root of a part, nil where there is none. One that is
+// damaged is a sketch.ErrCorrupted that names its key.
+func ReadRoot(txn *badger.Txn, id ID) (*Root, error) {
+	key := id.rootKey()
+	payload, found, err := database.Get(txn, key, database.KindRoot)
+	if err != nil || !found {
+		return nil, err
+	}
+	n := numbers{b: payload}
+	r := &Root{ID: id, Position: sketch.Position(n.next())}
+	r.Site = n.nextNumbers()
+	r.SiteGeneration = r.Position - sketch.Position(n.nextUpTo(uint64(r.Position)))
+	count := n.nextUpTo(uint64(len(n.b))) // A group takes two bytes at least.
+	r.Groups = make([]Group, 0, count)
+	before := uint64(0)
+	for i := range count {
+		number := before + n.nextUpTo(uint64(Site)-1-before)
+		if i > 0 && number == before {
+			n.broken = true
+		}
+		generation := r.Position - sketch.Position(n.nextUpTo(uint64(r.Position)))
+		r.Groups = append(r.Groups, Group{Number: uint32(number), Generation: generation})
+		before = number
+	}
+	if !n.ended() {
+		return nil, sketch.Corrupted(key, "it is not the root of a part")
+	}
+	return r, nil
+}
+
+// Missing returns the error of a part that its directory names and that has no
+// root: a sketch.ErrCorrupted that names the root's key.
+func Missing(id ID) error { return sketch.Corrupted(id.rootKey(), "it is missing") }
+
+func appendNumbers(b []byte, n Numbers) []byte {
+	b = binary.AppendUvarint(b, n.Views[sketch.Human])
+	b = binary.AppendUvarint(b, n.Views[sketch.AI])
+	b = binary.AppendUvarint(b, n.Count.Human)
+	b = binary.AppendUvarint(b, n.Count.AI)
+	return binary.AppendUvarint(b, n.Count.Human+n.Count.AI-n.Count.Total)
+}

@@ -1,0 +1,193 @@
+package sketch
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Accumulator unites the human and the AI sets of a path, or of the site, one
+// path after the other in memory that it keeps. What it counts is what a Cell
+// counts that the same sets were merged into. It is not safe for concurrent use.
+//
+// It exists because a ranking unites thousands of paths: a Cell for each would
+// cost an allocation of up to 32 KiB, and growing its tables step by step as much
+// again as uniting.
+type Accumulator struct {
+	precision Precision
+	sets      [2]Set
+	tables    [2][]Hash    // what sets use for tables
+	dense     [2]registers // what sets use for registers
+	both      registers    // what the total of dense sets is counted in
+}
+
+// NewAccumulator returns an empty accumulator.
+func NewAccumulator(p Precision) *Accumulator {
+	a := &Accumulator{precision: p}
+	a.Reset([2]uint64{})
+	return a
+}
+
+// Reset empties the accumulator. expected is the sum of the counts, by Traffic, of
+// what will be added: no more visitors than that may come.
+func (a *Accumulator) Reset(expected [2]uint64) {
+	for t := range a.sets {
+		a.sets[t] = Set{precision: a.precision}
+		count := min(expected[t], uint64(a.precision.ExactLimit()))
+		if count == 0 {
+			continue
+		}
+		// Half full at most: twice the memory of what a Set would take, which is
+		// for one path at a time, and fewer steps for each hash.
+		size := 4
+		for size < 2*int(count) {
+			size *= 2
+		}
+		if cap(a.tables[t]) < size {
+			a.tables[t] = make([]Hash, size)
+		}
+		a.sets[t].table = a.tables[t][:size]
+		clear(a.sets[t].table)
+	}
+}
+
+// AddEncoded adds an encoded set, as Set.MergeEncoded would. After an error, the
+// accumulator holds some of it: the caller gives the answer up. Sets with many
+// visitors are best added first: what is added to registers costs least.
+func (a *Accumulator) AddEncoded(t Traffic, b []byte, count uint64) error {
+	if err := a.precision.checkSize(b, count); err != nil {
+		return err
+	}
+	if count > uint64(a.precision.ExactLimit()) {
+		if !registers(b).valid(a.precision) {
+			return a.precision.errRegister()
+		}
+		a.addRegisters(t, registers(b))
+		return nil
+	}
+	set := &a.sets[t]
+	var last uint64
+	for i := 0; i+8 <= len(b); i += 8 {
+		h := binary.LittleEndian.Uint64(b[i:])
+		if i > 0 && h <= last {
+			return errHash(i)
+		}
+		last = h
+		if set.dense != nil {
+			set.dense.add(a.precision, Hash(h))
+		} else {
+			a.addHash(t, Hash(h))
+		}
+	}
+	return nil
+}
+
+// AddCell adds the sets of a cell.
+func (a *Accumulator) AddCell(c *Cell) {
+	for _, t := range [...]Traffic{Human, AI} {
+		other := &c.Visitors[t]
+		if other.dense != nil {
+			a.addRegisters(t, other.dense)
+			continue
+		}
+		other.each(func(h Hash) {
+			if dense := a.sets[t].dense; dense != nil {
+				dense.add(a.precision, h)
+			} else {
+				a.addHash(t, h)
+			}
+		})
+	}
+}
+
+// addHash adds a hash to a set that is exact.
+func (a *Accumulator) addHash(t Traffic, h Hash) {
+	set := &a.sets[t]
+	if len(set.table) == 0 {
+		set.Add(h) // Nothing was expected: correct, and not fast.
+		return
+	}
+	slot, found := set.find(h)
+	switch {
+	case found:
+	case set.count == a.precision.ExactLimit():
+		a.turnDense(t)
+		set.dense.add(a.precision, h)
+	default:
+		set.insert(slot, h)
+	}
+}
+
+func (a *Accumulator) addRegisters(t Traffic, other registers) {
+	set := &a.sets[t]
+	if set.dense == nil && set.Empty() {
+		a.dense[t] = append(a.dense[t][:0], other...)
+		set.dense = a.dense[t]
+		return
+	}
+	a.turnDense(t)
+	set.dense.merge(other)
+}
+
+func (a *Accumulator) turnDense(t Traffic) {
+	set := &a.sets[t]
+	if set.dense != nil {
+		return
+	}
+	if a.dense[t] == nil {
+		a.dense[t] = make(registers, a.precision.Registers())
+	}
+	clear(a.dense[t])
+	set.each(func(h Hash) { a.dense[t].add(a.precision, h) })
+	*set = Set{precision: a.precision, dense: a.dense[t]}
+}
+
+// Count returns the distinct visitors of all that was added.
+func (a *Accumulator) Count() Count {
+	human, ai := &a.sets[Human], &a.sets[AI]
+	if human.Exact() && ai.Exact() {
+		count := Count{Human: human.Count(), AI: ai.Count()}
+		count.Total = human.UnionCount(ai)
+		return count.bounded()
+	}
+	var histograms [2]*histogram
+	var counts [2]uint64
+	for t := range a.sets {
+		if set := &a.sets[t]; set.Exact() {
+			counts[t] = set.Count()
+		} else {
+			histograms[t] = set.dense.histogram()
+			counts[t] = a.precision.estimateHistogram(histograms[t])
+		}
+	}
+	count := Count{Human: counts[Human], AI: counts[AI]}
+	count.Total = a.total(human, ai, histograms)
+	return count.bounded()
+}
+
+// total is Set.UnionCount, of which one at least is dense, in memory that is kept.
+func (a *Accumulator) total(human, ai *Set, histograms [2]*histogram) uint64 {
+	dense, other, h := human, ai, histograms[Human]
+	if human.Exact() {
+		dense, other, h = ai, human, histograms[AI]
+	}
+	a.both = append(a.both[:0], dense.dense...)
+	if other.Exact() {
+		// Few registers rise: what they do to the histogram costs less than a new one.
+		other.each(func(v Hash) {
+			index, rank := a.precision.register(v)
+			if before := a.both[index]; rank > before {
+				a.both[index] = rank
+				h[before]--
+				h[rank]++
+			}
+		})
+		return a.precision.estimateHistogram(h)
+	}
+	a.both.merge(other.dense)
+	return a.precision.estimate(a.both)
+}
+
+// AppendEncoded appends the encoded set of one kind of traffic to dst.
+func (a *Accumulator) AppendEncoded(dst []byte, t Traffic) []byte {
+	return a.sets[t].AppendEncoded(slices.Grow(dst, a.precision.EncodedSize(a.sets[t].Count())))
+}
