@@ -1,8 +1,10 @@
 package query
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/url"
 	"regexp"
@@ -22,13 +24,15 @@ const (
 
 // parameters are what the query string of an export asks for.
 type parameters struct {
-	within sketch.Range
-	limit  int
-	offset int
+	within   sketch.Range
+	limit    int
+	offset   int
+	accuracy bool // the answer says how accurate its numbers are
 }
 
 var (
 	errRepeated = errors.New("must be given once")
+	errAccuracy = errors.New("must be true or false")
 	errDate     = errors.New("must be a date YYYY-MM-DD or a date-time YYYY-MM-DDTHH:MM[:SS[.fraction]], with Z, an offset ±HH:MM, or neither for UTC")
 	errLimit    = fmt.Errorf("must be a whole number from 1 to %d", MaxLimit)
 	errOffset   = errors.New("must be a whole number from 0 to 9223372036854775807")
@@ -59,6 +63,7 @@ func parseParameters(query string) (parameters, error) {
 	read("dateTo", func(s string) (err error) { p.within.To, err = ParseDate(s); return err })
 	read("limit", func(s string) (err error) { p.limit, err = parseNumber(s, 1, MaxLimit, errLimit); return err })
 	read("offset", func(s string) (err error) { p.offset, err = parseNumber(s, 0, 1<<63-1, errOffset); return err })
+	read("accuracy", func(s string) (err error) { p.accuracy, err = parseBool(s, errAccuracy); return err })
 	if len(faults) == 0 && p.within.To < p.within.From {
 		faults = append(faults, fmt.Sprintf("dateFrom must not be after dateTo: %v is after %v", p.within.From, p.within.To))
 	}
@@ -81,6 +86,26 @@ func splitQuery(query string) map[string][]string {
 		values[name] = append(values[name], unescape(value))
 	}
 	return values
+}
+
+// walkOf returns what the query strings of the pages of one walk have in common: a
+// SHA-256 of the parameters but offset and limit, as they came and in their order,
+// also of those that are ignored. A page of the same range with the parameters in
+// another order belongs to another walk; telling what means the same would be one
+// more rule, and no client that walks changes it.
+func walkOf(query string) [sha256.Size]byte {
+	digest := sha256.New()
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		switch unescape(name) {
+		case "offset", "limit":
+		default:
+			if pair != "" { // Else offset=50 alone would not follow a query without any.
+				_, _ = io.WriteString(digest, pair+"&")
+			}
+		}
+	}
+	return [sha256.Size]byte(digest.Sum(nil))
 }
 
 func unescape(s string) string {
@@ -126,4 +151,14 @@ func parseNumber(s string, least, most int, rule error) (int, error) {
 		return 0, rule
 	}
 	return n, nil
+}
+
+func parseBool(s string, rule error) (bool, error) {
+	switch s {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, rule // ParseBool would take T and 1 as well.
 }

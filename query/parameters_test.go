@@ -276,6 +276,8 @@ func TestEveryBadParameterIsNamed(t *testing.T) {
 		{"dateFrom=%zz&limit=0", []string{"dateFrom must be a date", "limit must be"}},
 		{"limit=5%&offset=-1", []string{"limit must be", "offset must be"}},
 		{"limit=5;offset=2", []string{"limit must be"}},
+		{"accuracy=1&limit=x", []string{"limit must be", "accuracy must be true or false"}},
+		{"accuracy=true&accuracy=true", []string{"accuracy must be given once"}},
 	}
 	for _, test := range tests {
 		t.Run(test.query, func(t *testing.T) {
@@ -319,7 +321,10 @@ func FuzzParameters(f *testing.F) {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		request.URL = &url.URL{Path: "/", RawQuery: text}
-		err := query.New(ranker, nil).Visitors(recorder, request, access.Project{Number: 7})
+		exports := query.New(query.Options{Ranker: ranker})
+		defer ranker.checkClosed(t)
+		defer exports.Close()
+		err := exports.Visitors(recorder, request, access.Project{Number: 7})
 		if err != nil {
 			if ranker.asked > 0 {
 				t.Fatalf("refused with %v after the ranker was asked", err)

@@ -15,19 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/internal/access"
-	"footfall/internal/store"
 	"footfall/query"
 	"footfall/sketch"
 )
-
-// manyRows makes rows in the order of a ranking.
-func manyRows(n int) []sketch.Row {
-	rows := make([]sketch.Row, n)
-	for i := range rows {
-		rows[i].Path = fmt.Sprintf("/%04d", i)
-	}
-	return rows
-}
 
 // visit is one of a visitor on the first of January 2026, or days after.
 func visit(path string, visitor sketch.Hash, traffic sketch.Traffic, daysAfter int) sketch.PageView {
@@ -35,15 +25,15 @@ func visit(path string, visitor sketch.Hash, traffic sketch.Traffic, daysAfter i
 	return sketch.PageView{Path: path, Visitor: visitor, Traffic: traffic, Day: sketch.Day(newYear2026 + daysAfter)}
 }
 
-func commit(t *testing.T, memory *store.Memory, number sketch.ProjectNumber, visits ...sketch.PageView) {
-	t.Helper()
-	if err := memory.Commit(t.Context(), sketch.NewBatch(number, visits...)); err != nil {
-		t.Fatal(err)
+func (p *pageViews) commit(number sketch.ProjectNumber, views ...sketch.PageView) {
+	if p.views == nil {
+		p.views = make(map[sketch.ProjectNumber][]sketch.PageView)
 	}
+	p.views[number] = append(p.views[number], views...)
 }
 
 func TestAnswersToTheByte(t *testing.T) {
-	memory := store.NewMemory(nil, store.Limits{})
+	memory := new(pageViews)
 	s := newSite(t, memory)
 	const empty = `{"totals":{"human":0,"ai":0,"total":0},"visitors":[],"hasMore":false}`
 	expect := func(query, want string) {
@@ -56,7 +46,7 @@ func TestAnswersToTheByte(t *testing.T) {
 	expect("offset=10", empty)
 	expect("dateFrom=2026-01-01&dateTo=2026-01-01", empty)
 
-	commit(t, memory, s.project.Number, visit("/", 1, sketch.Human, 0), visit("/", 2, sketch.AI, 0), visit("/", 1, sketch.Human, 1))
+	memory.commit(s.project.Number, visit("/", 1, sketch.Human, 0), visit("/", 2, sketch.AI, 0), visit("/", 1, sketch.Human, 1))
 	const one = `{"totals":{"human":1,"ai":1,"total":2},"visitors":[{"path":"/","human":1,"ai":1,"total":2}],"hasMore":false}`
 	expect("", one)
 	expect("dateFrom=2026-01-01&dateTo=2026-01-03", one)
@@ -69,7 +59,7 @@ func TestAnswersToTheByte(t *testing.T) {
 
 	// One visitor as both kinds counts once in the total; rows by total
 	// descending, then by the bytes of the path.
-	commit(t, memory, s.project.Number,
+	memory.commit(s.project.Number,
 		visit("/b", 1, sketch.Human, 5), visit("/b", 1, sketch.AI, 5),
 		visit("/a", 3, sketch.AI, 5),
 		visit("/ä", 3, sketch.AI, 5),
@@ -89,22 +79,22 @@ func TestAnswersToTheByte(t *testing.T) {
 
 // Another project's visitors are in no answer.
 func TestProjectsAreApart(t *testing.T) {
-	memory := store.NewMemory(nil, store.Limits{})
+	memory := new(pageViews)
 	s := newSite(t, memory)
-	commit(t, memory, s.project.Number+1, visit("/", 1, sketch.Human, 0))
+	memory.commit(s.project.Number+1, visit("/", 1, sketch.Human, 0))
 	if _, got := s.get(""); got != `{"totals":{"human":0,"ai":0,"total":0},"visitors":[],"hasMore":false}` {
 		t.Errorf("the answer holds another project's visitors: %s", got)
 	}
 }
 
 func TestWalkingThePages(t *testing.T) {
-	memory := store.NewMemory(nil, store.Limits{})
+	memory := new(pageViews)
 	s := newSite(t, memory)
 	const paths = 137
 	for i := range paths {
 		// Many rows with the same total: only the path orders them.
 		for visitor := range i%4 + 1 {
-			commit(t, memory, s.project.Number, visit(fmt.Sprintf("/%03d", (i*53)%paths), sketch.Hash(visitor), sketch.Human, i))
+			memory.commit(s.project.Number, visit(fmt.Sprintf("/%03d", (i*53)%paths), sketch.Hash(visitor), sketch.Human, i))
 		}
 	}
 	for _, limit := range []int{1, 7, 50, 136, 137, 138, 250} {
@@ -171,40 +161,32 @@ type contextKey struct{}
 
 // The ranker gets the context of the request, so that it ends with it.
 func TestRankerGetsTheRequestsContext(t *testing.T) {
-	exports := query.New(rankerFunc(func(ctx context.Context) (*sketch.Ranking, error) {
+	used := 0
+	ranker := &ranks{top: func(ctx context.Context, _ *sketch.Ranking) error {
+		used++
 		if ctx.Value(contextKey{}) != "here" {
 			t.Error("another context")
 		}
-		return &sketch.Ranking{}, nil
-	}), nil)
+		return nil
+	}}
+	exports := query.New(query.Options{Ranker: ranker})
+	defer exports.Close()
 	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), contextKey{}, "here"), http.MethodGet, "/", nil)
-	if err := exports.Visitors(httptest.NewRecorder(), request, access.Project{}); err != nil {
-		t.Fatal(err)
+	if err := exports.Visitors(httptest.NewRecorder(), request, access.Project{}); err != nil || used != 1 {
+		t.Fatalf("%v; the ranker was used %d times", err, used)
 	}
-}
-
-type rankerFunc func(context.Context) (*sketch.Ranking, error)
-
-func (f rankerFunc) Rank(ctx context.Context, _ sketch.ProjectNumber, _ sketch.Range) (*sketch.Ranking, error) {
-	return f(ctx)
 }
 
 func TestAnswersAreTimed(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	exports := query.New(new(ranks), registry)
+	exports := query.New(query.Options{Ranker: new(ranks), Registerer: registry})
+	defer exports.Close()
 	for _, text := range []string{"", "limit=5", "limit=0"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		request.URL = &url.URL{RawQuery: text}
 		_ = exports.Visitors(httptest.NewRecorder(), request, access.Project{}) // One of them is refused.
 	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(families) != 1 || families[0].GetName() != "footfall_query_duration_seconds" {
-		t.Fatalf("metrics %v", families)
-	}
-	if got := families[0].GetMetric()[0].GetHistogram().GetSampleCount(); got != 2 {
-		t.Errorf("%d answers were timed, want 2", got)
+	if got := metric(t, registry, "footfall_query_duration_seconds", ""); got != 2 {
+		t.Errorf("%v answers were timed, want 2", got)
 	}
 }

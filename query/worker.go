@@ -1,0 +1,115 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"footfall/sketch"
+)
+
+// maxSnapshots bounds the snapshots of first pages that wait for the worker. Each
+// holds on to what the store would change or remove. Entries without a snapshot
+// are as many as requests that wait for them, at most.
+const maxSnapshots = 16
+
+// enqueue lets an entry wait for the worker, and following pages find it. Where
+// that is one snapshot too many, the oldest goes that nobody asks for yet, if need
+// be this one: what requests wait for is not dropped for what may never be asked for.
+func (l *listings) enqueue(e *entry) sketch.Snapshot {
+	l.entries[e.key] = e
+	l.waiting = append(l.waiting, e)
+	l.changed.Signal()
+
+	snapshots := 0
+	var unasked *entry
+	for _, other := range l.waiting {
+		if other.snapshot == nil {
+			continue
+		}
+		snapshots++
+		if unasked == nil && other.requests == 0 {
+			unasked = other
+		}
+	}
+	if snapshots <= maxSnapshots {
+		return nil
+	}
+	return l.remove(unasked.key) // There is one: no request knows of e.
+}
+
+// work ranks what waits, one after the other: a second one beside it would make
+// both later, and take the memory of a whole ranking twice.
+func (l *listings) work() {
+	defer close(l.stopped)
+	for {
+		e, ctx, snapshot := l.next()
+		if e == nil {
+			return
+		}
+		listing, err := l.rank(ctx, e.key, snapshot)
+		if err != nil && snapshot != nil && ctx.Err() == nil {
+			// Nobody else is told: its following pages are computed anew.
+			l.logger.Warn("Ranking for following pages failed.", "project", e.key.project, "days", e.key.within, "error", err)
+		}
+		l.finish(e, listing, err)
+	}
+}
+
+// next waits for an entry to make: the first one that is asked for, or else the
+// first. It is nil after Close.
+func (l *listings) next() (*entry, context.Context, sketch.Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.waiting) == 0 && !l.closed {
+		l.changed.Wait()
+	}
+	if l.closed {
+		return nil, nil, nil
+	}
+	turn := max(0, slices.IndexFunc(l.waiting, func(e *entry) bool { return e.requests > 0 }))
+	e := l.waiting[turn]
+	l.waiting = slices.Delete(l.waiting, turn, turn+1)
+	snapshot := e.snapshot
+	e.snapshot = nil
+	e.anew = snapshot == nil
+	ctx, cancel := context.WithCancel(l.working)
+	e.cancel = cancel
+	return e, ctx, snapshot
+}
+
+// rank ranks all of a snapshot, or of a new one where there is none.
+func (l *listings) rank(ctx context.Context, key listingKey, snapshot sketch.Snapshot) (sketch.Listing, error) {
+	if snapshot == nil {
+		var err error
+		if snapshot, err = l.ranker.Snapshot(ctx, key.project, key.within); err != nil {
+			return nil, err
+		}
+	}
+	defer snapshot.Close()
+	return snapshot.All(ctx)
+}
+
+// finish keeps what was made, and hands it to the requests that wait.
+func (l *listings) finish(e *entry, listing sketch.Listing, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.cancel()
+	switch {
+	case err != nil && l.closed:
+		err = errClosed
+	case err != nil && !e.anew && e.requests > 0:
+		// What came of the first page is gone. The page that follows is not to
+		// blame for it.
+		l.waiting = append(l.waiting, e)
+		return
+	}
+	e.listing, e.err = listing, err
+	if l.entries[e.key] == e {
+		if err == nil {
+			l.admit(e)
+		} else {
+			delete(l.entries, e.key)
+		}
+	}
+	close(e.made)
+}
