@@ -218,7 +218,7 @@ func TestConfiguration(t *testing.T) {
 }
 
 func TestVersionAndCompletion(t *testing.T) {
-	if out := must(t, "version"); !regexp.MustCompile(`^footfall \S+\ncommit \S+\ngo1\.\S+\nstorage format 2\n$`).MatchString(out) {
+	if out := must(t, "version"); !regexp.MustCompile(`^footfall \S+\ncommit \S+\ngo1\.\S+\nstorage format 3\n$`).MatchString(out) {
 		t.Errorf("version printed %q", out)
 	}
 	if out := must(t, "completion", "bash"); !strings.Contains(out, "footfall") {

@@ -23,7 +23,7 @@ import (
 
 // FormatVersion is the version of everything stored in a data directory. A
 // change that an older program would misread raises it.
-const FormatVersion = 2
+const FormatVersion = 3
 
 var (
 	// ErrLocked says that another process has the directory open.

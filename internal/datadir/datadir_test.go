@@ -90,9 +90,9 @@ func TestFormat(t *testing.T) {
 		names []string // what the error names; empty means that the directory opens
 	}{
 		{"empty", nil, nil},
-		{"this format", map[string]string{"format": "footfall data format 2\n", "log": ""}, nil},
+		{"this format", map[string]string{"format": "footfall data format 3\n", "log": ""}, nil},
 		{"a start that was stopped before the format was whole", map[string]string{"lock": "", "format.tmp": "foot"}, nil},
-		{"newer", map[string]string{"format": "footfall data format 3\n"}, []string{"format 3", "newer"}},
+		{"newer", map[string]string{"format": "footfall data format 4\n"}, []string{"format 4", "newer"}},
 		{"older", map[string]string{"format": "footfall data format 1\n"}, []string{"format 1", "older"}},
 		{"no number", map[string]string{"format": "footfall data format one\n"}, []string{"format"}},
 		{"another program's format", map[string]string{"format": "1\n"}, []string{"format"}},
@@ -115,7 +115,7 @@ func TestFormat(t *testing.T) {
 				}
 				mustClose(t, dir)
 				text, err := os.ReadFile(filepath.Join(path, "format"))
-				if err != nil || string(text) != "footfall data format 2\n" {
+				if err != nil || string(text) != "footfall data format 3\n" {
 					t.Errorf("format holds %q, %v", text, err)
 				}
 				return
@@ -134,7 +134,7 @@ func TestFormat(t *testing.T) {
 				}
 			}
 			// A refusal leaves no lock behind: whoever repairs it may go on.
-			if err := os.WriteFile(filepath.Join(path, "format"), []byte("footfall data format 2\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(path, "format"), []byte("footfall data format 3\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			mustClose(t, mustOpen(t, path))
