@@ -243,8 +243,8 @@ func TestMistypedDirectory(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	data := t.TempDir()
 	newDocs(t, data)
-	if err := os.WriteFile(filepath.Join(data, "format"), []byte("footfall data format 3\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(data, "format"), []byte("footfall data format 4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, "format 3 is newer", "serve", "--data", data)
+	refuse(t, "format 4 is newer", "serve", "--data", data)
 }

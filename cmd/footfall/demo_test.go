@@ -75,7 +75,7 @@ func TestSampleLog(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &page); status != http.StatusOK || err != nil {
 			t.Fatalf("status %d: %s (%v)", status, answer, err)
 		}
-		compareCount(t, "the site", sketch.SitePrecision, sketch.Count{Human: page.Totals.Human, AI: page.Totals.AI, Total: page.Totals.Total}, totals.Visitors)
+		compareCount(t, "the site", sketch.SitePrecision, page.Totals, totals.Visitors)
 		got := make(map[string]query.Count)
 		for _, row := range page.Visitors {
 			got[row.Path] = row.Count
@@ -84,13 +84,13 @@ func TestSampleLog(t *testing.T) {
 			t.Errorf("%v: %d rows, want %d", within, len(got), len(rows))
 		}
 		for _, row := range rows {
-			compareCount(t, row.Path, sketch.PathPrecision, sketch.Count(got[row.Path]), row.Visitors)
+			compareCount(t, row.Path, sketch.PathPrecision, got[row.Path], row.Visitors)
 		}
 	}
 	p.stop(t)
 }
 
-func compareCount(t *testing.T, what string, p sketch.Precision, got, want sketch.Count) {
+func compareCount(t *testing.T, what string, p sketch.Precision, got query.Count, want sketch.Count) {
 	t.Helper()
 	check := func(kind string, got, want uint64) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/internal/store"
 	"footfall/sketch"
 )
 

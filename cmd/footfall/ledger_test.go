@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/internal/store"
 	"footfall/sketch"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"footfall/internal/store"
 	"footfall/sketch"
 )
 
