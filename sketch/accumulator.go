@@ -64,19 +64,50 @@ func (a *Accumulator) AddEncoded(t Traffic, b []byte, count uint64) error {
 		a.addRegisters(t, registers(b))
 		return nil
 	}
-	set := &a.sets[t]
-	var last uint64
-	for i := 0; i+8 <= len(b); i += 8 {
-		h := binary.LittleEndian.Uint64(b[i:])
-		if i > 0 && h <= last {
-			return errHash(i)
+	if err := checkOrder(b); err != nil {
+		return err
+	}
+	if a.sets[t].dense == nil {
+		b = a.addHashes(t, b)
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		a.sets[t].dense.add(a.precision, Hash(binary.LittleEndian.Uint64(b)))
+	}
+	return nil
+}
+
+// addHashes adds encoded hashes to a set that is exact, and returns those that are
+// left where it turns dense. It is Set.Add in a loop, with what stays the same
+// outside of it: most of what a ranking does with small sets happens here.
+func (a *Accumulator) addHashes(t Traffic, b []byte) []byte {
+	set, limit := &a.sets[t], a.precision.ExactLimit()
+	// No table fills up: whoever expected fewer visitors gets a larger one.
+	if most := min(set.count+len(b)/8, limit); 4*most > 3*len(set.table) {
+		set.grow(most)
+	}
+	table, mask := set.table, Hash(len(set.table)-1)
+	for ; len(b) >= 8; b = b[8:] {
+		h := Hash(binary.LittleEndian.Uint64(b))
+		if h == 0 {
+			a.addHash(t, 0)
+			if set.dense != nil {
+				return b
+			}
+			continue
 		}
-		last = h
-		if set.dense != nil {
-			set.dense.add(a.precision, Hash(h))
-		} else {
-			a.addHash(t, Hash(h))
+		slot := h & mask
+		for table[slot] != 0 && table[slot] != h {
+			slot = (slot + 1) & mask
 		}
+		if table[slot] == h {
+			continue
+		}
+		if set.count == limit {
+			a.turnDense(t)
+			return b
+		}
+		table[slot] = h
+		set.count++
 	}
 	return nil
 }
@@ -89,23 +120,19 @@ func (a *Accumulator) AddCell(c *Cell) {
 			a.addRegisters(t, other.dense)
 			continue
 		}
-		other.each(func(h Hash) {
+		for h := range other.hashes() {
 			if dense := a.sets[t].dense; dense != nil {
 				dense.add(a.precision, h)
 			} else {
 				a.addHash(t, h)
 			}
-		})
+		}
 	}
 }
 
 // addHash adds a hash to a set that is exact.
 func (a *Accumulator) addHash(t Traffic, h Hash) {
 	set := &a.sets[t]
-	if len(set.table) == 0 {
-		set.Add(h) // Nothing was expected: correct, and not fast.
-		return
-	}
 	slot, found := set.find(h)
 	switch {
 	case found:
@@ -137,7 +164,9 @@ func (a *Accumulator) turnDense(t Traffic) {
 		a.dense[t] = make(registers, a.precision.Registers())
 	}
 	clear(a.dense[t])
-	set.each(func(h Hash) { a.dense[t].add(a.precision, h) })
+	for h := range set.hashes() {
+		a.dense[t].add(a.precision, h)
+	}
 	*set = Set{precision: a.precision, dense: a.dense[t]}
 }
 
@@ -173,14 +202,14 @@ func (a *Accumulator) total(human, ai *Set, histograms [2]*histogram) uint64 {
 	a.both = append(a.both[:0], dense.dense...)
 	if other.Exact() {
 		// Few registers rise: what they do to the histogram costs less than a new one.
-		other.each(func(v Hash) {
+		for v := range other.hashes() {
 			index, rank := a.precision.register(v)
 			if before := a.both[index]; rank > before {
 				a.both[index] = rank
 				h[before]--
 				h[rank]++
 			}
-		})
+		}
 		return a.precision.estimateHistogram(h)
 	}
 	a.both.merge(other.dense)

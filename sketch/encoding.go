@@ -51,9 +51,17 @@ func (p Precision) errRegister() error {
 	return fmt.Errorf("a register exceeds %d", p.maxRegister())
 }
 
-// errHash is the error of a hash that is not above the one before it.
-func errHash(offset int) error {
-	return fmt.Errorf("hash %d is not above the one before it", offset/8)
+// checkOrder returns an error where an encoded hash is not above the one before it.
+func checkOrder(b []byte) error {
+	var last uint64
+	for i := 0; i+8 <= len(b); i += 8 {
+		h := binary.LittleEndian.Uint64(b[i:])
+		if h <= last && i > 0 {
+			return fmt.Errorf("hash %d is not above the one before it", i/8)
+		}
+		last = h
+	}
+	return nil
 }
 
 // MergeEncoded puts every visitor of an encoded set into the set. The error says
@@ -70,10 +78,8 @@ func (s *Set) MergeEncoded(b []byte, count uint64) error {
 		s.dense.merge(registers(b))
 		return nil
 	}
-	for i := 8; i < len(b); i += 8 {
-		if binary.LittleEndian.Uint64(b[i:]) <= binary.LittleEndian.Uint64(b[i-8:]) {
-			return errHash(i)
-		}
+	if err := checkOrder(b); err != nil {
+		return err
 	}
 	if s.Empty() && count > 0 {
 		s.grow(int(count)) // At once, instead of step by step.

@@ -1,6 +1,9 @@
 package sketch
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Set holds distinct visitors. Up to its precision's ExactLimit it holds their
 // hashes and its count is exact; one visitor more, and it turns into
@@ -99,7 +102,9 @@ func (s *Set) Merge(other *Set) {
 	if s.Empty() && !other.Empty() {
 		s.grow(other.count)
 	}
-	other.each(s.Add)
+	for h := range other.hashes() {
+		s.Add(h)
+	}
 }
 
 // UnionCount returns the number of distinct visitors in either set, as Count
@@ -111,11 +116,11 @@ func (s *Set) UnionCount(other *Set) uint64 {
 			large, small = small, large
 		}
 		union := large.count
-		small.each(func(h Hash) {
+		for h := range small.hashes() {
 			if !large.contains(h) {
 				union++
 			}
-		})
+		}
 		if union <= s.precision.ExactLimit() {
 			return uint64(union)
 		}
@@ -153,7 +158,9 @@ func (s *Set) turnDense() {
 		return
 	}
 	dense := make(registers, s.precision.Registers())
-	s.each(func(h Hash) { dense.add(s.precision, h) })
+	for h := range s.hashes() {
+		dense.add(s.precision, h)
+	}
 	s.dense = dense
 	s.table, s.count, s.zero = nil, 0, false
 }
@@ -216,13 +223,17 @@ func (s *Set) grow(count int) {
 	}
 }
 
-func (s *Set) each(visit func(Hash)) {
-	if s.zero {
-		visit(0)
-	}
-	for _, h := range s.table {
-		if h != 0 {
-			visit(h)
+// hashes yields those of an exact set, in no order. It is small enough to be
+// inlined, and so costs what a loop over the table costs.
+func (s *Set) hashes() iter.Seq[Hash] {
+	return func(yield func(Hash) bool) {
+		if s.zero && !yield(0) {
+			return
+		}
+		for _, h := range s.table {
+			if h != 0 && !yield(h) {
+				return
+			}
 		}
 	}
 }

@@ -16,48 +16,115 @@ type Reader struct {
 	Cache *Cache // nil to read from the database alone
 }
 
-// Table appends the rows of a group's table to rows, in the order of their slots.
+// Sets are the encoded sets of a path or of the site, by sketch.Traffic. They must
+// not be changed.
+type Sets [2][]byte
+
+// GroupReader reads one group of a part. It keeps the sets that it read last, since
+// paths that follow each other mostly have theirs in one value. It is not safe for
+// concurrent use.
+type GroupReader struct {
+	reader  Reader
+	id      ID
+	group   Group
+	ordinal uint16 // of payload
+	payload []byte
+}
+
+// Group returns the reader of a group.
+func (r Reader) Group(id ID, g Group) GroupReader { return GroupReader{reader: r, id: id, group: g} }
+
+// Table appends the rows of the group's table to rows, in the order of their slots.
 // A table that is damaged or missing is a sketch.ErrCorrupted that names its key.
-func (r Reader) Table(rows []Row, id ID, g Group) ([]Row, error) {
-	payload, err := r.payload(id, g, 0, database.KindTable)
+func (g *GroupReader) Table(rows []Row) ([]Row, error) {
+	payload, err := g.reader.payload(g.id, g.group, 0, database.KindTable)
 	if err != nil {
 		return nil, err
 	}
 	rows, ok := appendRows(rows, payload)
 	if !ok {
-		return nil, sketch.Corrupted(id.cellsKey(g, 0), "it is not a table")
+		return nil, sketch.Corrupted(g.id.cellsKey(g.group, 0), "it is not a table")
 	}
 	return rows, nil
 }
 
-// Sets are the encoded sets of a path or of the site, by sketch.Traffic. They must
-// not be changed.
-type Sets [2][]byte
-
-// Sets returns the sets of a row of a group's table. Sets that are damaged or
-// missing are a sketch.ErrCorrupted that names their key.
-func (r Reader) Sets(id ID, g Group, row Row) (Sets, error) {
-	return r.sets(id, g, row.Place, row.Count, sketch.PathPrecision)
+// Sets returns the sets of a row of the table. Sets that are damaged or missing are
+// a sketch.ErrCorrupted that names their key.
+func (g *GroupReader) Sets(row Row) (Sets, error) {
+	if g.ordinal != row.Ordinal {
+		payload, err := g.reader.payload(g.id, g.group, row.Ordinal, database.KindSets)
+		if err != nil {
+			return Sets{}, err
+		}
+		g.ordinal, g.payload = row.Ordinal, payload
+	}
+	sets, end := cut(g.payload, int(row.Offset), row.Count, sketch.PathPrecision)
+	if end > len(g.payload) {
+		return Sets{}, cutShort(g.id.cellsKey(g.group, row.Ordinal), g.payload, end)
+	}
+	return sets, nil
 }
 
-// SiteSets returns the sets of the site.
+// Accumulate adds the sets of a row to an accumulator.
+func (g *GroupReader) Accumulate(into *sketch.Accumulator, row Row) error {
+	sets, err := g.Sets(row)
+	if err != nil {
+		return err
+	}
+	if err := accumulate(into, sets, row.Count); err != nil {
+		return sketch.Corrupted(g.id.cellsKey(g.group, row.Ordinal), "%v", err)
+	}
+	return nil
+}
+
+// SiteSets returns the sets of the site. Those that are damaged or missing are a
+// sketch.ErrCorrupted that names their key.
 func (r Reader) SiteSets(root *Root) (Sets, error) {
-	return r.sets(root.ID, root.siteGroup(), Place{Ordinal: 1}, root.Site.Count, sketch.SitePrecision)
+	payload, err := r.payload(root.ID, root.siteGroup(), 1, database.KindSets)
+	if err != nil {
+		return Sets{}, err
+	}
+	sets, end := cut(payload, 0, root.Site.Count, sketch.SitePrecision)
+	if end > len(payload) {
+		return Sets{}, cutShort(root.ID.cellsKey(root.siteGroup(), 1), payload, end)
+	}
+	return sets, nil
+}
+
+// AccumulateSite adds the sets of the site to an accumulator.
+func (r Reader) AccumulateSite(into *sketch.Accumulator, root *Root) error {
+	sets, err := r.SiteSets(root)
+	if err != nil {
+		return err
+	}
+	if err := accumulate(into, sets, root.Site.Count); err != nil {
+		return sketch.Corrupted(root.ID.cellsKey(root.siteGroup(), 1), "%v", err)
+	}
+	return nil
 }
 
 func (r *Root) siteGroup() Group { return Group{Number: Site, Generation: r.SiteGeneration} }
 
-func (r Reader) sets(id ID, g Group, at Place, count sketch.Count, p sketch.Precision) (Sets, error) {
-	payload, err := r.payload(id, g, at.Ordinal, database.KindSets)
-	if err != nil {
-		return Sets{}, err
+// cut returns the sets that begin at an offset, and where they end, which may be
+// behind the payload: then there are none.
+func cut(payload []byte, offset int, count sketch.Count, p sketch.Precision) (Sets, int) {
+	human := offset + p.EncodedSize(count.Human)
+	end := human + p.EncodedSize(count.AI)
+	if end > len(payload) {
+		return Sets{}, end
 	}
-	human, ai := p.EncodedSize(count.Human), p.EncodedSize(count.AI)
-	start := int(at.Offset)
-	if start+human+ai > len(payload) {
-		return Sets{}, sketch.Corrupted(id.cellsKey(g, at.Ordinal), "it has %d bytes, and sets end at %d", len(payload), start+human+ai)
-	}
-	return Sets{payload[start : start+human], payload[start+human : start+human+ai]}, nil
+	return Sets{payload[offset:human], payload[human:end]}, end
+}
+
+func cutShort(key, payload []byte, end int) error {
+	return sketch.Corrupted(key, "it has %d bytes, and sets end at %d", len(payload), end)
+}
+
+func accumulate(into *sketch.Accumulator, sets Sets, count sketch.Count) error {
+	return errors.Join(
+		into.AddEncoded(sketch.Human, sets[sketch.Human], count.Human),
+		into.AddEncoded(sketch.AI, sets[sketch.AI], count.AI),
+	)
 }
 
 func (r Reader) payload(id ID, g Group, ordinal uint16, kind sketch.Kind) ([]byte, error) {
@@ -78,35 +145,6 @@ func (r Reader) payload(id ID, g Group, ordinal uint16, kind sketch.Kind) ([]byt
 		r.Cache.add(keyOf(id, g, ordinal), payload)
 	}
 	return payload, nil
-}
-
-// Accumulate adds the sets of a row to an accumulator.
-func (r Reader) Accumulate(into *sketch.Accumulator, id ID, g Group, row Row) error {
-	sets, err := r.Sets(id, g, row)
-	if err != nil {
-		return err
-	}
-	return accumulate(into, sets, row.Count, id.cellsKey(g, row.Ordinal))
-}
-
-// AccumulateSite adds the sets of the site to an accumulator.
-func (r Reader) AccumulateSite(into *sketch.Accumulator, root *Root) error {
-	sets, err := r.SiteSets(root)
-	if err != nil {
-		return err
-	}
-	return accumulate(into, sets, root.Site.Count, root.ID.cellsKey(root.siteGroup(), 1))
-}
-
-func accumulate(into *sketch.Accumulator, sets Sets, count sketch.Count, key []byte) error {
-	err := errors.Join(
-		into.AddEncoded(sketch.Human, sets[sketch.Human], count.Human),
-		into.AddEncoded(sketch.AI, sets[sketch.AI], count.AI),
-	)
-	if err != nil {
-		return sketch.Corrupted(key, "%v", err)
-	}
-	return nil
 }
 
 // EachKey calls visit with the keys of all tables and sets of a part, whether or not

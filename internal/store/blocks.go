@@ -154,13 +154,9 @@ func (s *Store) blockEntries(id part.ID, of []part.ID) func(func(database.Entry,
 	}
 }
 
-// mergeBytes is the memory of tables and sets while a block is built: paths that
-// follow each other are mostly in the same sets, but in those of several parts.
-const mergeBytes = 4 << 20
-
 // mergeParts puts a part that holds what others hold.
 func mergeParts(txn *badger.Txn, id part.ID, of []part.ID, put func(database.Entry) error) error {
-	reader := part.Reader{Txn: txn, Cache: part.NewCache(mergeBytes, nil)}
+	reader := part.Reader{Txn: txn}
 	roots, err := readRoots(txn, of)
 	if err != nil {
 		return err

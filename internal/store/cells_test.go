@@ -78,7 +78,8 @@ func checkPart(reader part.Reader, id part.ID, visits []sketch.PageView) error {
 	delete(want, site)
 	referred := 1
 	for _, group := range root.Groups {
-		rows, err := reader.Table(nil, id, group)
+		table := reader.Group(id, group)
+		rows, err := table.Table(nil)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func checkPart(reader part.Reader, id part.ID, visits []sketch.PageView) error {
 			if err != nil {
 				return err
 			}
-			if sets, err = reader.Sets(id, group, row); err != nil {
+			if sets, err = table.Sets(row); err != nil {
 				return err
 			}
 			failures = append(failures, sameCell(id, string(path), row.Numbers, sets, want[string(path)]))

@@ -27,7 +27,7 @@ func (s *Store) entries(o *overlay) iter.Seq2[database.Entry, error] {
 		w := &entryWriter{
 			store:     s,
 			txn:       txn,
-			reader:    part.Reader{Txn: txn, Cache: part.NewCache(mergeBytes, nil)},
+			reader:    part.Reader{Txn: txn},
 			through:   o.to,
 			leftovers: o.leftovers,
 			paths:     sketch.NewAccumulator(sketch.PathPrecision),
@@ -153,15 +153,16 @@ func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error
 		number, _ := part.GroupOf(cells[0].number)
 		next, found := old.Find(number)
 		group := part.Group{Number: number, Generation: w.through}
+		old := w.reader.Group(id, next)
 		w.rows = w.rows[:0]
 		if found {
-			if w.rows, err = w.reader.Table(w.rows, id, next); err != nil {
+			if w.rows, err = old.Table(w.rows); err != nil {
 				return err
 			}
 			ordinals := w.rows[len(w.rows)-1].Ordinal
 			replaced = append(replaced, func() error { return part.RemoveGroup(id, next, ordinals, w.put) })
 		}
-		if cells, err = w.write(id, next, group, cells); err != nil {
+		if cells, err = w.write(id, &old, group, cells); err != nil {
 			return err
 		}
 		root.Groups = part.WithGroup(root.Groups, group)
@@ -185,7 +186,7 @@ func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error
 
 // write writes a group anew: the rows that it had and the cells at the head of
 // cells that belong to it. It returns the cells behind them.
-func (w *entryWriter) write(id part.ID, old, group part.Group, cells []numberedCell) ([]numberedCell, error) {
+func (w *entryWriter) write(id part.ID, old *part.GroupReader, group part.Group, cells []numberedCell) ([]numberedCell, error) {
 	w.group.Reset(id, group, w.put)
 	rows := w.rows
 	for {
@@ -200,7 +201,7 @@ func (w *entryWriter) write(id part.ID, old, group part.Group, cells []numberedC
 			return cells, w.group.Close()
 		case !mine || len(rows) > 0 && rows[0].Slot < slot:
 			var sets part.Sets
-			if sets, err = w.reader.Sets(id, old, rows[0]); err == nil {
+			if sets, err = old.Sets(rows[0]); err == nil {
 				err = w.group.Sets(rows[0].Slot, rows[0].Numbers, sets)
 			}
 			rows = rows[1:]
@@ -208,7 +209,7 @@ func (w *entryWriter) write(id part.ID, old, group part.Group, cells []numberedC
 			err = w.group.Cell(slot, cells[0].cell)
 			cells = cells[1:]
 		default:
-			err = w.union(id, old, rows[0], cells[0].cell)
+			err = w.union(old, rows[0], cells[0].cell)
 			rows, cells = rows[1:], cells[1:]
 		}
 		if err != nil {
@@ -217,9 +218,9 @@ func (w *entryWriter) write(id part.ID, old, group part.Group, cells []numberedC
 	}
 }
 
-func (w *entryWriter) union(id part.ID, old part.Group, row part.Row, cell *sketch.Cell) error {
+func (w *entryWriter) union(old *part.GroupReader, row part.Row, cell *sketch.Cell) error {
 	w.paths.Reset(expected(row.Count, cell))
-	if err := w.reader.Accumulate(w.paths, id, old, row); err != nil {
+	if err := old.Accumulate(w.paths, row); err != nil {
 		return err
 	}
 	w.paths.AddCell(cell)

@@ -208,7 +208,8 @@ func (s *Store) storedPaths(txn *badger.Txn, project sketch.ProjectNumber, day s
 	reader := part.Reader{Txn: txn, Cache: s.cache}
 	var rows []part.Row
 	for _, group := range root.Groups {
-		if rows, err = reader.Table(rows[:0], root.ID, group); err != nil {
+		table := reader.Group(root.ID, group)
+		if rows, err = table.Table(rows[:0]); err != nil {
 			return err
 		}
 		for _, row := range rows {

@@ -48,9 +48,9 @@ func groupNumbers(roots []*part.Root, cells []numberedCell) []uint32 {
 // those of the overlays. It is used for one group after the other, by one
 // goroutine.
 type groupUnion struct {
-	reader part.Reader
-	roots  []*part.Root
-	number uint32 // of the group
+	reader  part.Reader
+	roots   []*part.Root
+	sources []part.GroupReader // those of the parts that have the group
 
 	// heads are by slot where its list of pieces begins, 0 where it has none. What
 	// an index of pieces stands for is one more.
@@ -62,10 +62,10 @@ type groupUnion struct {
 
 // piece is what one part, or one day of an overlay, has of a path.
 type piece struct {
-	next int32
-	root *part.Root   // nil for a cell
-	cell *sketch.Cell // nil for a row of a part
-	row  part.Row
+	next   int32
+	source int32        // index of the part; without meaning for a cell
+	cell   *sketch.Cell // nil for a row of a part
+	row    part.Row
 }
 
 func newGroupUnion(reader part.Reader, roots []*part.Root) *groupUnion {
@@ -74,20 +74,21 @@ func newGroupUnion(reader part.Reader, roots []*part.Root) *groupUnion {
 
 // load reads the tables of a group. cells are those of the overlays in it.
 func (u *groupUnion) load(number uint32, cells []numberedCell) error {
-	u.number = number
 	u.heads = [part.GroupPaths]int32{}
 	u.pieces = u.pieces[:0]
+	u.sources = u.sources[:0]
 	for _, root := range u.roots {
 		group, found := root.Find(number)
 		if !found {
 			continue
 		}
+		u.sources = append(u.sources, u.reader.Group(root.ID, group))
 		var err error
-		if u.rows, err = u.reader.Table(u.rows[:0], root.ID, group); err != nil {
+		if u.rows, err = u.sources[len(u.sources)-1].Table(u.rows[:0]); err != nil {
 			return err
 		}
 		for _, row := range u.rows {
-			u.add(row.Slot, piece{root: root, row: row})
+			u.add(row.Slot, piece{source: int32(len(u.sources) - 1), row: row})
 		}
 	}
 	for _, c := range cells {
@@ -182,8 +183,7 @@ func (u *groupUnion) addPiece(p *piece) error {
 		u.union.AddCell(p.cell)
 		return nil
 	}
-	group, _ := p.root.Find(u.number)
-	return u.reader.Accumulate(u.union, p.root.ID, group, p.row)
+	return u.sources[p.source].Accumulate(u.union, p.row)
 }
 
 // dense reports whether a piece has registers.
@@ -200,8 +200,7 @@ func (u *groupUnion) write(w *part.GroupWriter, slot uint8) error {
 		return nil
 	}
 	if p := &u.pieces[u.heads[slot]-1]; p.next == 0 && p.cell == nil {
-		group, _ := p.root.Find(u.number)
-		sets, err := u.reader.Sets(p.root.ID, group, p.row)
+		sets, err := u.sources[p.source].Sets(p.row)
 		if err != nil {
 			return err
 		}
@@ -216,5 +215,6 @@ func (u *groupUnion) write(w *part.GroupWriter, slot uint8) error {
 // release lets go of what the union refers to, but for the memory that it works in.
 func (u *groupUnion) release() {
 	u.reader, u.roots = part.Reader{}, nil
+	clear(u.sources)
 	clear(u.pieces)
 }
