@@ -45,8 +45,8 @@ func ReadDirectory(txn *badger.Txn, project sketch.ProjectNumber) (*Directory, e
 	return d, nil
 }
 
-// Write puts the directory in place of the one that is there.
-func (d *Directory) Write(txn *badger.Txn) error {
+// Entry returns the key and the value of the directory.
+func (d *Directory) Entry() database.Entry {
 	var b []byte
 	for _, runs := range d.runs {
 		b = binary.AppendUvarint(b, uint64(len(runs)))
@@ -56,7 +56,8 @@ func (d *Directory) Write(txn *badger.Txn) error {
 			before = run
 		}
 	}
-	return database.Set(txn, database.DirectoryKey(d.project), database.KindDirectory, b)
+	key := database.DirectoryKey(d.project)
+	return database.Entry{Key: key, Value: sketch.AppendFrame(nil, key, database.KindDirectory, 0, b)}
 }
 
 // Has reports whether the directory names a part.

@@ -115,7 +115,8 @@ func (s *Store) buildBlock(directory *part.Directory, id part.ID) error {
 		return fmt.Errorf("writing %v: %w", id, err)
 	}
 	directory.Add(id)
-	if err := s.db.Update(directory.Write); err != nil {
+	named := func(yield func(database.Entry, error) bool) { yield(directory.Entry(), nil) }
+	if err := s.db.Write(named); err != nil {
 		return fmt.Errorf("naming %v: %w", id, err)
 	}
 	s.metrics.blocks.Inc()

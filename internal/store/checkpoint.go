@@ -78,8 +78,8 @@ func (s *Store) askCheckpoint() {
 
 // checkpoint writes the overlay into the cells, then the position up to which
 // that was done, then cuts the log there. The order is the point: a crash after
-// any step leaves a log that still holds all that the cells may lack, and cells
-// say by their own position what replay must skip.
+// any step leaves a log that still holds all that the days may lack, and the roots
+// of days say by their own position what replay must skip.
 func (s *Store) checkpoint() error {
 	s.checkpointTurn.Lock()
 	defer s.checkpointTurn.Unlock()
@@ -121,63 +121,52 @@ func (s *Store) flush(o *overlay) error {
 	if err := s.giveNumbers(o); err != nil {
 		return err
 	}
-	if err := s.removeBlocks(o); err != nil {
+	// Synced before one of these days changes: a block that is in its directory has
+	// what its days have.
+	if err := s.changeDirectories(o, (*part.Directory).RemoveBlocks); err != nil {
 		return err
 	}
 	if err := s.db.Write(s.entries(o)); err != nil {
 		return err
 	}
-	// Only now, so that every day of a directory has a root.
-	changed, err := s.directories(o, (*part.Directory).AddDay)
-	if err != nil {
+	// Only now, so that every day of a directory has a root. A root that no
+	// directory names counts for nothing, here and at a start.
+	if err := s.changeDirectories(o, (*part.Directory).AddDay); err != nil {
 		return err
 	}
 	return s.db.Update(func(txn *badger.Txn) error {
-		if err := writeAll(txn, changed); err != nil {
-			return err
-		}
 		return database.SetCounter(txn, checkpointCounter, uint64(o.to))
 	})
 }
 
-// removeBlocks takes the blocks that hold a day of the overlay out of the
-// directories, synced, before one of these days changes: a block that is in its
-// directory has what its days have.
-func (s *Store) removeBlocks(o *overlay) error {
-	changed, err := s.directories(o, (*part.Directory).RemoveBlocks)
-	if err != nil || len(changed) == 0 {
-		return err
-	}
-	return s.db.Update(func(txn *badger.Txn) error { return writeAll(txn, changed) })
-}
-
-// directories returns the directories of the overlay's projects that a change for
-// each of its days changed.
-func (s *Store) directories(o *overlay, change func(*part.Directory, sketch.Day) bool) ([]*part.Directory, error) {
+// changeDirectories changes the directories of the overlay's projects for each of
+// their days, and writes those that changed. They are independent of each other,
+// and too many for one transaction.
+func (s *Store) changeDirectories(o *overlay, change func(*part.Directory, sketch.Day) bool) error {
 	txn := s.db.Snapshot()
 	defer txn.Discard()
-	var all []*part.Directory
+	var changed []database.Entry
 	for project, p := range o.projects {
 		directory, err := part.ReadDirectory(txn, project)
 		if err != nil {
-			return nil, err
-		}
-		changed := false
-		for day := range p.days {
-			changed = change(directory, day) || changed
-		}
-		if changed {
-			all = append(all, directory)
-		}
-	}
-	return all, nil
-}
-
-func writeAll(txn *badger.Txn, directories []*part.Directory) error {
-	for _, directory := range directories {
-		if err := directory.Write(txn); err != nil {
 			return err
 		}
+		differs := false
+		for day := range p.days {
+			differs = change(directory, day) || differs
+		}
+		if differs {
+			changed = append(changed, directory.Entry())
+		}
 	}
-	return nil
+	if len(changed) == 0 {
+		return nil
+	}
+	return s.db.Write(func(yield func(database.Entry, error) bool) {
+		for _, entry := range changed {
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	})
 }

@@ -125,7 +125,7 @@ type numberedCell struct {
 }
 
 func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error {
-	old, err := part.ReadRoot(w.txn, id)
+	old, err := namedRoot(w.txn, id)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Store) begin(o *overlay, share float64) error {
 	if err := s.giveNumbers(o); err != nil {
 		return err
 	}
-	if err := s.removeBlocks(o); err != nil {
+	if err := s.changeDirectories(o, (*part.Directory).RemoveBlocks); err != nil {
 		return err
 	}
 	all := 0

@@ -196,7 +196,7 @@ func (s *Store) loadDay(ctx context.Context, project sketch.ProjectNumber, k *kn
 
 // storedPaths adds the hashes of the paths that a day has in Badger.
 func (s *Store) storedPaths(txn *badger.Txn, project sketch.ProjectNumber, day sketch.Day, hashes map[uint64]struct{}) error {
-	root, err := part.ReadRoot(txn, part.At(project, part.Day, day))
+	root, err := namedRoot(txn, part.At(project, part.Day, day))
 	if root == nil || err != nil {
 		return err
 	}

@@ -79,11 +79,26 @@ func (s *Store) replay(at sketch.Position, encoded []byte, b *record, live func(
 // was interrupted.
 func (s *Store) storedPosition(project sketch.ProjectNumber, day sketch.Day) (position sketch.Position, err error) {
 	err = s.db.View(func(txn *badger.Txn) error {
-		root, err := part.ReadRoot(txn, part.At(project, part.Day, day))
+		root, err := namedRoot(txn, part.At(project, part.Day, day))
 		if root != nil {
 			position = root.Position
 		}
 		return err
 	})
 	return position, err
+}
+
+// namedRoot returns the root of a part that its directory names, or nil. One that it
+// does not name was written by a checkpoint that was interrupted before it named
+// the day, and the log still holds all of such a day.
+func namedRoot(txn *badger.Txn, id part.ID) (*part.Root, error) {
+	directory, err := part.ReadDirectory(txn, id.Project)
+	if err != nil || !directory.Has(id) {
+		return nil, err
+	}
+	root, err := part.ReadRoot(txn, id)
+	if err == nil && root == nil {
+		err = part.Missing(id)
+	}
+	return root, err
 }

@@ -19,6 +19,7 @@ type snapshot struct {
 	project sketch.ProjectNumber
 	within  sketch.Range
 	at      sketch.Position
+	closed  bool
 
 	txn    *badger.Txn
 	reader part.Reader
@@ -29,6 +30,11 @@ type snapshot struct {
 	places places // in which order paths of equal totals stand
 }
 
+// maxSnapshots bounds how many snapshots are open. Each keeps cells of the overlay
+// that were replaced since, and what Badger replaced. It is more than those that
+// wait for their following pages, so these hold nobody up.
+const maxSnapshots = 64
+
 // Snapshot returns the page views of a project and range as of one log position:
 // at least that of the last batch acknowledged before the call. A value in Badger
 // that is damaged or missing is a sketch.ErrCorrupted that names its key, here and
@@ -36,6 +42,11 @@ type snapshot struct {
 func (s *Store) Snapshot(ctx context.Context, project sketch.ProjectNumber, within sketch.Range) (sketch.Snapshot, error) {
 	if err := s.awaitFolded(ctx, s.queue.acknowledged()); err != nil {
 		return nil, err
+	}
+	select {
+	case s.snapshots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	// The overlays and the transaction are taken at one instant: a checkpoint
 	// replaces overlays under the same lock, and writes roots only in between.
@@ -64,8 +75,16 @@ func (s *Store) Snapshot(ctx context.Context, project sketch.ProjectNumber, with
 	return v, nil
 }
 
-// Close lets go of the transaction.
-func (v *snapshot) Close() { v.txn.Discard() }
+// Close lets go of the transaction and of the overlays' cells.
+func (v *snapshot) Close() {
+	if v.closed {
+		return
+	}
+	v.closed = true
+	v.txn.Discard()
+	v.cells, v.sites = nil, nil
+	<-v.store.snapshots
+}
 
 // failed says what was being done. A project that is being deleted goes while it is
 // read.

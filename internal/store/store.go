@@ -85,6 +85,7 @@ type Store struct {
 
 	numbers     *numbering
 	cache       *part.Cache
+	snapshots   chan struct{} // a place for each that may be open
 	rankings    chan struct{} // a place for each that may run at once
 	groupUnions sync.Pool     // of *groupUnion
 	siteUnions  sync.Pool     // of *sketch.Accumulator
@@ -170,6 +171,7 @@ func Open(opts Options) (*Store, error) {
 		projects:           projects{known: make(map[sketch.ProjectNumber]*project), limit: opts.KnownPaths},
 		checkpointInterval: opts.CheckpointInterval,
 		cache:              part.NewCache(opts.CacheBytes, opts.Registerer),
+		snapshots:          make(chan struct{}, maxSnapshots),
 		rankings:           make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
 		groupUnions:        sync.Pool{New: func() any { return newGroupUnion(part.Reader{}, nil) }},
 		siteUnions:         sync.Pool{New: func() any { return sketch.NewAccumulator(sketch.SitePrecision) }},
