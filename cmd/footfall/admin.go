@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,13 @@ func newAdmin(a *app) http.Handler {
 	route("POST /projects", a.createProject)
 	route("DELETE /projects/{project}", func(w http.ResponseWriter, r *http.Request) error {
 		if err := a.deleteProject(r.Context(), r.PathValue("project")); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	})
+	route("DELETE /projects/{project}/days", func(w http.ResponseWriter, r *http.Request) error {
+		if err := a.deleteDays(r); err != nil {
 			return err
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -212,4 +220,18 @@ func readJSON(r *http.Request, value any) error {
 		return api.BadRequest("the request is not valid: " + err.Error())
 	}
 	return nil
+}
+
+// deleteDays deletes the days of a project before the one in the query.
+func (a *app) deleteDays(r *http.Request) error {
+	project, err := a.projectOf(r)
+	if err != nil {
+		return err
+	}
+	before, err := sketch.ParseDay(r.URL.Query().Get("before"))
+	if err != nil {
+		return api.BadRequest(fmt.Sprintf("before: %v", err))
+	}
+	// Half of it done would be of no use to a client that goes away.
+	return a.store.DeleteDays(context.WithoutCancel(r.Context()), project.Number, before)
 }

@@ -17,9 +17,9 @@ import (
 func newProject(c *common) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "project",
-		Short: "Create, list and delete projects",
+		Short: "Create, list, prune and delete projects",
 		Long:  "A project is one documentation site. Its ID has 1 to 63 characters a-z, 0-9 or -,\nand does not begin with -.",
-	}, newProjectCreate(c), newProjectList(c), newProjectDelete(c))
+	}, newProjectCreate(c), newProjectList(c), newProjectPrune(c), newProjectDelete(c))
 }
 
 func newProjectCreate(c *common) *cobra.Command {
@@ -64,6 +64,30 @@ func newProjectList(c *common) *cobra.Command {
 			})
 		},
 	}
+}
+
+func newProjectPrune(c *common) *cobra.Command {
+	var before string
+	command := &cobra.Command{
+		Use:   "prune ID --before YYYY-MM-DD",
+		Short: "Delete what was counted for a project on the days before a day",
+		Long: "Deletes what was counted for a project on the days before a day, which stays.\n" +
+			"Page views that come later for such a day count again.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd.Context(), func(conn *connection) error {
+				path := "/projects/" + url.PathEscape(args[0]) + "/days?before=" + url.QueryEscape(before)
+				if err := conn.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "The days of project %s before %s were deleted.\n", args[0], before)
+				return err
+			})
+		},
+	}
+	command.Flags().StringVar(&before, "before", "", "the first day that stays, YYYY-MM-DD (UTC)")
+	_ = command.MarkFlagRequired("before") // It exists.
+	return command
 }
 
 func newProjectDelete(c *common) *cobra.Command {

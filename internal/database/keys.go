@@ -96,9 +96,23 @@ func DirectoryKey(project sketch.ProjectNumber) []byte {
 	return append(VisitsPrefix(project), visitsDirectory)
 }
 
+// RootPrefix begins the keys of the roots of a project's parts.
+func RootPrefix(project sketch.ProjectNumber) []byte {
+	return append(VisitsPrefix(project), visitsRoot)
+}
+
+// SplitRootKey returns the part in the key of a root.
+func SplitRootKey(key []byte) (level uint8, run uint32, err error) {
+	const header = 1 + 8 + 1
+	if len(key) != header+1+4 {
+		return 0, 0, fmt.Errorf("key %q names no root", key)
+	}
+	return key[header], binary.BigEndian.Uint32(key[header+1:]), nil
+}
+
 // RootKey is the key of the root of a part.
 func RootKey(project sketch.ProjectNumber, level uint8, run uint32) []byte {
-	return binary.BigEndian.AppendUint32(append(VisitsPrefix(project), visitsRoot, level), run)
+	return binary.BigEndian.AppendUint32(append(RootPrefix(project), level), run)
 }
 
 // CellsPrefix begins the keys of all tables and sets of a part.

@@ -97,6 +97,25 @@ func (d *Directory) RemoveBlocks(day sketch.Day) bool {
 	return removed
 }
 
+// RemoveBefore no longer names the days before a day, and the blocks that hold one of
+// them, and returns them.
+func (d *Directory) RemoveBefore(before sketch.Day) []ID {
+	var removed []ID
+	for level := range d.runs {
+		end := 0
+		for _, run := range d.runs[level] {
+			id := ID{Project: d.project, Level: Level(level), Run: run}
+			if id.Range().From >= before {
+				break
+			}
+			removed = append(removed, id)
+			end++
+		}
+		d.runs[level] = d.runs[level][end:]
+	}
+	return removed
+}
+
 // Blocks returns how many blocks the project has.
 func (d *Directory) Blocks() int {
 	blocks := 0

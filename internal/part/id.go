@@ -45,6 +45,11 @@ func (id ID) String() string {
 	return fmt.Sprintf("the block %v of project %d", id.Range(), id.Project)
 }
 
+// Keys returns what the keys of all that the part has in the database begin with.
+func (id ID) Keys() [][]byte {
+	return [][]byte{id.rootKey(), database.CellsPrefix(id.Project, uint8(id.Level), id.Run)}
+}
+
 func (id ID) rootKey() []byte { return database.RootKey(id.Project, uint8(id.Level), id.Run) }
 
 func (id ID) cellsKey(g Group, ordinal uint16) []byte {

@@ -11,7 +11,8 @@ import (
 
 // Root is what a part is read from. Its payload is a run of uvarints:
 //
-//	position                              log position up to which all is held
+//	position                              log position up to which all of a day is held;
+//	                                      of a block, the database's version it is made from
 //	views human, views AI                 of the site
 //	human, AI, human + AI - total         distinct visitors of the site
 //	position - generation                 of the site's sets
@@ -110,6 +111,18 @@ func ReadRoot(txn *badger.Txn, id ID) (*Root, error) {
 		return nil, sketch.Corrupted(key, "it is not the root of a part")
 	}
 	return r, nil
+}
+
+// EachRoot calls visit with the parts of a project that have a root, whether or not
+// its directory names them.
+func EachRoot(txn *badger.Txn, project sketch.ProjectNumber, visit func(ID)) error {
+	return database.EachKey(txn, database.RootPrefix(project), func(key []byte) error {
+		level, run, err := database.SplitRootKey(key)
+		if err == nil {
+			visit(ID{Project: project, Level: Level(level), Run: run})
+		}
+		return err
+	})
 }
 
 // Missing returns the error of a part that its directory names and that has no

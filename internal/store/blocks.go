@@ -115,12 +115,15 @@ func (s *Store) buildBlock(directory *part.Directory, id part.ID) error {
 		return fmt.Errorf("writing %v: %w", id, err)
 	}
 	directory.Add(id)
-	named := func(yield func(database.Entry, error) bool) { yield(directory.Entry(), nil) }
-	if err := s.db.Write(named); err != nil {
+	if err := s.writeDirectory(directory); err != nil {
 		return fmt.Errorf("naming %v: %w", id, err)
 	}
 	s.metrics.blocks.Inc()
 	return nil
+}
+
+func (s *Store) writeDirectory(d *part.Directory) error {
+	return s.db.Write(func(yield func(database.Entry, error) bool) { yield(d.Entry(), nil) })
 }
 
 // removeLeftovers yields the removal of what a block has in the database: an
@@ -162,15 +165,18 @@ func mergeParts(txn *badger.Txn, id part.ID, of []part.ID, put func(database.Ent
 	if err != nil {
 		return err
 	}
-	merged := &part.Root{ID: id}
+	// A block holds its days, whatever their positions. What tells it from an earlier
+	// one is the version of the database that it is made from, since the directory
+	// was written in between. The highest position of its days would not: these may
+	// have become fewer.
+	version := sketch.Position(txn.ReadTs())
+	merged := &part.Root{ID: id, Position: version, SiteGeneration: version}
 	var count [2]uint64
 	for _, root := range roots {
-		merged.Position = max(merged.Position, root.Position)
 		merged.Site.Views = addViews(merged.Site.Views, root.Site.Views)
 		count[sketch.Human] += root.Site.Count.Human
 		count[sketch.AI] += root.Site.Count.AI
 	}
-	merged.SiteGeneration = merged.Position
 
 	var writer part.GroupWriter
 	group := newGroupUnion(reader, roots)
@@ -178,7 +184,7 @@ func mergeParts(txn *badger.Txn, id part.ID, of []part.ID, put func(database.Ent
 		if err := group.load(number, nil); err != nil {
 			return err
 		}
-		g := part.Group{Number: number, Generation: merged.Position}
+		g := part.Group{Number: number, Generation: version}
 		writer.Reset(id, g, put)
 		for slot := range part.GroupPaths {
 			if err := group.write(&writer, uint8(slot)); err != nil {

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,7 +73,7 @@ func mergeAtRandom(t *testing.T, seed uint64) {
 	merged := 0
 	for range 30 {
 		var err error
-		switch random.IntN(8) {
+		switch random.IntN(9) {
 		case 0, 1:
 			commit()
 		case 2:
@@ -87,6 +89,10 @@ func mergeAtRandom(t *testing.T, seed uint64) {
 			}
 		case 7:
 			compare()
+		case 8:
+			before := storetest.FirstDay + sketch.Day(random.IntN(40))
+			err = errors.Join(n.DeleteDays(t.Context(), 1, before), memory.DeleteDays(t.Context(), 1, before))
+			visits = slices.DeleteFunc(visits, func(v sketch.PageView) bool { return v.Day < before })
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -182,6 +182,14 @@ func (s memorySnapshot) MemoryBytes() int { return 64 * len(s.ranking.Rows) }
 
 func (s memorySnapshot) Close() {}
 
+// DeleteDays forgets the days of a project before a day, as Store.DeleteDays does.
+func (m *Memory) DeleteDays(_ context.Context, project sketch.ProjectNumber, before sketch.Day) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.views[project] = slices.DeleteFunc(m.views[project], func(v sketch.PageView) bool { return v.Day < before })
+	return nil
+}
+
 // DeleteProject forgets a project, as Store.DeleteProject does.
 func (m *Memory) DeleteProject(_ context.Context, project sketch.ProjectNumber) error {
 	m.mu.Lock()

@@ -17,6 +17,9 @@ func (s *Store) recover(opts Options) error {
 	if err := s.dropOrphans(opts.Live); err != nil {
 		return fmt.Errorf("removing what is left of deleted projects: %w", err)
 	}
+	if err := s.dropUnnamed(); err != nil {
+		return fmt.Errorf("removing days and blocks that are not in use: %w", err)
+	}
 	var after sketch.Position
 	err := s.db.View(func(txn *badger.Txn) error {
 		position, err := database.GetCounter(txn, checkpointCounter)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,5 +106,38 @@ func deletionAmongCommits(t *testing.T, s *suite) {
 		kept.check(sketch.AllDays())
 		deleted.check(sketch.AllDays())
 		s.reopen(t)
+	}
+}
+
+// deletedDaysAreGone: of days that are deleted nothing is left, other days and
+// projects do not notice, and what comes late for them counts again.
+func deletedDaysAreGone(t *testing.T, s *suite) {
+	sites := []*site{s.site(t), s.site(t)}
+	fill := func(visitors uint64) {
+		for _, site := range sites {
+			for day := range sketch.Day(20) {
+				site.commit(crowd("/", FirstDay+day, sketch.Human, 0, visitors)...)
+				site.commit(visit("/ai", FirstDay+day, sketch.AI, uint64(day)))
+			}
+		}
+	}
+	fill(30)
+	s.reopen(t) // Some of it now lies deeper than the rest.
+	fill(40)
+	for _, before := range []sketch.Day{FirstDay - 1, FirstDay + 3, FirstDay + 3, FirstDay + 11} {
+		if err := s.subject.DeleteDays(t.Context(), sites[0].number, before); err != nil {
+			t.Fatalf("deleting the days before %v: %v", before, err)
+		}
+		sites[0].visits = slices.DeleteFunc(sites[0].visits, func(v sketch.PageView) bool { return v.Day < before })
+		for _, site := range sites {
+			site.check(sketch.AllDays())
+			site.check(sketch.Range{From: FirstDay + 2, To: FirstDay + 15})
+		}
+	}
+	sites[0].commit(crowd("/late", FirstDay+1, sketch.AI, 5, 15)...)
+	sites[0].check(sketch.AllDays())
+	s.reopen(t)
+	for _, site := range sites {
+		site.check(sketch.AllDays())
 	}
 }

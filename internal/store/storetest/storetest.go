@@ -17,6 +17,7 @@ type Subject interface {
 	FindSource(ctx context.Context, project sketch.ProjectNumber, head []byte) (sketch.Mark, bool, error)
 	FindReceipt(ctx context.Context, project sketch.ProjectNumber, key [32]byte) (sketch.Receipt, bool, error)
 	DeleteProject(context.Context, sketch.ProjectNumber) error
+	DeleteDays(ctx context.Context, project sketch.ProjectNumber, before sketch.Day) error
 }
 
 // Reopener is a Subject that outlives its process. Reopen ends it and opens it
@@ -62,6 +63,7 @@ func Run(t *testing.T, open func(*testing.T, Settings) Subject) {
 		{"a source is found by its head", sourceIsFoundByHead},
 		{"a source that grows keeps its name", growingSource},
 		{"a deletion leaves nothing", deletionLeavesNothing},
+		{"of deleted days nothing is left", deletedDaysAreGone},
 		{"a deletion among commits", deletionAmongCommits},
 	}
 	for _, l := range laws {
