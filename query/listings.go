@@ -47,8 +47,9 @@ type listings struct {
 	recent  *list.List            // kept entries, the last used first
 	bytes   int                   // of kept entries
 	waiting []*entry              // for the worker, in the order they came
-	changed sync.Cond             // one more is waiting, or closed is set
 	closed  bool
+
+	changed chan struct{} // holds one where more is waiting or asked for, or closed is set
 }
 
 // listingKey is what all pages of one walk have in common.
@@ -67,6 +68,7 @@ type entry struct {
 	// without one is ranked anew.
 	snapshot sketch.Snapshot
 	requests int                // that wait for it to be made
+	due      time.Time          // when it is made though no request waits; by time.Now, as timers are
 	cancel   context.CancelFunc // of its making; nil before
 	place    *list.Element      // among the recent; nil while it is not kept
 
@@ -78,7 +80,13 @@ type entry struct {
 }
 
 func newEntry(key listingKey, now time.Time, snapshot sketch.Snapshot) *entry {
-	return &entry{key: key, expires: now.Add(keptFor), snapshot: snapshot, made: make(chan struct{})}
+	return &entry{
+		key:      key,
+		expires:  now.Add(keptFor),
+		snapshot: snapshot,
+		due:      time.Now().Add(patience),
+		made:     make(chan struct{}),
+	}
 }
 
 // newListings starts a worker.
@@ -91,8 +99,8 @@ func newListings(opts Options) *listings {
 		stopped: make(chan struct{}),
 		entries: make(map[listingKey]*entry),
 		recent:  list.New(),
+		changed: make(chan struct{}, 1),
 	}
-	l.changed.L = &l.mu
 	l.working, l.stop = context.WithCancel(context.Background())
 	l.metrics = newListingMetrics(l, opts.Registerer)
 	go l.work()
@@ -117,7 +125,7 @@ func (l *listings) Close() {
 	l.mu.Unlock()
 	closeAll(snapshots...)
 	l.stop()
-	l.changed.Broadcast()
+	l.wake()
 	<-l.stopped
 }
 
@@ -134,6 +142,7 @@ func (l *listings) keep(key listingKey, snapshot sketch.Snapshot) {
 	l.expire(now)
 	replaced := l.remove(key)
 	dropped := l.enqueue(newEntry(key, now, snapshot))
+	l.wake()
 	l.mu.Unlock()
 	closeAll(replaced, dropped)
 }
@@ -173,6 +182,7 @@ func (l *listings) following(ctx context.Context, key listingKey) (sketch.Listin
 		l.enqueue(e)
 	}
 	e.requests++
+	l.wake()
 	l.mu.Unlock()
 
 	select {

@@ -27,8 +27,9 @@ type operation struct {
 	walk    int // from 1
 	offset  int
 	limit   int
-	units   int  // size of a listing that it leads to
-	fails   bool // every All that it leads to
+	units   int  // size of the listing of its snapshot
+	fails   bool // All of its snapshot
+	patient bool // waits for what first pages left to be ranked
 	advance time.Duration
 }
 
@@ -40,11 +41,12 @@ func anyOperation() *rapid.Generator[operation] {
 			}).Draw(t, "advance")}
 		}
 		return operation{
-			walk:   rapid.IntRange(1, 6).Draw(t, "walk"),
-			offset: rapid.SampledFrom([]int{0, 1, 50, 99, 100, 1000}).Draw(t, "offset"),
-			limit:  rapid.SampledFrom([]int{1, 50, 99, 100, 250}).Draw(t, "limit"),
-			units:  rapid.IntRange(1, 7).Draw(t, "units"),
-			fails:  rapid.IntRange(0, 9).Draw(t, "fails") == 0,
+			walk:    rapid.IntRange(1, 6).Draw(t, "walk"),
+			offset:  rapid.SampledFrom([]int{0, 1, 50, 99, 100, 1000}).Draw(t, "offset"),
+			limit:   rapid.SampledFrom([]int{1, 50, 99, 100, 250}).Draw(t, "limit"),
+			units:   rapid.IntRange(1, 7).Draw(t, "units"),
+			fails:   rapid.IntRange(0, 9).Draw(t, "fails") == 0,
+			patient: rapid.Bool().Draw(t, "patient"),
 		}
 	})
 }
@@ -52,60 +54,90 @@ func anyOperation() *rapid.Generator[operation] {
 // model is what listings are to do, told as simply as can be.
 type model struct {
 	now     time.Duration
-	version int // of the last snapshot
-	bound   int // in units
-	kept    []modelEntry
+	version int          // of the last snapshot
+	bound   int          // in units
+	kept    []modelEntry // the last used at the end
+	waiting []modelEntry // first pages that nobody asked more of, the last at the end
 }
 
 type modelEntry struct {
-	walk, version, units int
-	expires              time.Duration
+	operation // the request that its snapshot was taken for
+	version   int
+	expires   time.Duration
 }
 
-// forget returns what was kept of a walk.
-func (m *model) forget(walk int) (e modelEntry, found bool) {
-	i := slices.IndexFunc(m.kept, func(e modelEntry) bool { return e.walk == walk })
+// take takes what there is of a walk out of entries.
+func take(entries *[]modelEntry, walk int) (e modelEntry, found bool) {
+	i := slices.IndexFunc(*entries, func(e modelEntry) bool { return e.walk == walk })
 	if i < 0 {
 		return modelEntry{}, false
 	}
-	e = m.kept[i]
-	m.kept = slices.Delete(m.kept, i, i+1)
+	e = (*entries)[i]
+	*entries = slices.Delete(*entries, i, i+1)
 	return e, true
 }
 
-// rank makes a listing of a new snapshot and keeps it, the last used at the end.
-func (m *model) keep(op operation) {
-	if op.fails || op.units > m.bound {
+func (m *model) snapshot(op operation) modelEntry {
+	m.version++
+	return modelEntry{op, m.version, m.now + 15*time.Minute}
+}
+
+// rank keeps the listing of a snapshot.
+func (m *model) rank(e modelEntry) {
+	if e.fails || e.units > m.bound {
 		return
 	}
-	used := op.units
-	for _, e := range m.kept {
-		used += e.units
+	used := e.units
+	for _, other := range m.kept {
+		used += other.units
 	}
 	for used > m.bound {
 		used -= m.kept[0].units
 		m.kept = m.kept[1:]
 	}
-	m.kept = append(m.kept, modelEntry{op.walk, m.version, op.units, m.now + 15*time.Minute})
+	m.kept = append(m.kept, e)
 }
 
 // request returns the version of the answer, and whether there is one.
 func (m *model) request(op operation) (version int, answered bool) {
+	if op.patient {
+		defer m.rankWaiting()
+	}
 	// What is too old is forgotten behind what was used less, and so is what is too old
 	// itself; neither is seen but by the room it takes.
 	for len(m.kept) > 0 && m.now >= m.kept[0].expires {
 		m.kept = m.kept[1:]
 	}
-	old, found := m.forget(op.walk)
-	if op.offset > 0 && found && m.now < old.expires {
-		m.kept = append(m.kept, old)
-		return old.version, true
+	kept, isKept := take(&m.kept, op.walk)
+	waiting, waits := take(&m.waiting, op.walk)
+	if op.offset == 0 {
+		e := m.snapshot(op)
+		if op.limit < modelPaths {
+			m.waiting = append(m.waiting, e)
+		}
+		return e.version, true
 	}
-	m.version++
-	if op.offset > 0 || op.limit < modelPaths {
-		m.keep(op)
+	if isKept && m.now < kept.expires {
+		m.kept = append(m.kept, kept)
+		return kept.version, true
 	}
-	return m.version, op.offset == 0 || !op.fails
+	e := waiting
+	switch {
+	case !waits:
+		e = m.snapshot(op)
+	case waiting.fails: // Another snapshot takes its place, for the time that it had.
+		e = m.snapshot(op)
+		e.expires = waiting.expires
+	}
+	m.rank(e)
+	return e.version, !e.fails
+}
+
+func (m *model) rankWaiting() {
+	for _, e := range m.waiting {
+		m.rank(e)
+	}
+	m.waiting = nil
 }
 
 // Whatever the first pages, following pages, failures and waits, every answer is of
@@ -126,9 +158,19 @@ func TestListingsAgainstAModel(t *testing.T) {
 func compareWithModel(t *testing.T, o *office, bound int, operations []operation) error {
 	const unit = 100_000
 	ranker := versions(modelPaths)
-	fails := false
-	ranker.all = func(context.Context, *sketch.Ranking) error {
-		if fails {
+	var asked operation      // the request that goes on
+	taken := []operation{{}} // by version, the request that its snapshot was taken for
+	answer := ranker.answer
+	ranker.answer = func(number sketch.ProjectNumber, within sketch.Range) (*sketch.Ranking, error) {
+		taken = append(taken, asked)
+		return answer(number, within)
+	}
+	ranker.all = func(_ context.Context, ranking *sketch.Ranking) error {
+		ranker.mu.Lock()
+		defer ranker.mu.Unlock()
+		op := taken[ranking.Position]
+		ranker.bytes = op.units * unit
+		if op.fails {
 			return errors.New("no")
 		}
 		return nil
@@ -141,9 +183,13 @@ func compareWithModel(t *testing.T, o *office, bound int, operations []operation
 			m.now += op.advance
 			continue
 		}
-		ranker.bytes, fails = op.units*unit, op.fails
+		asked = op
 		status, body := s.get(fmt.Sprintf("x=%d&offset=%d&limit=%d", op.walk, op.offset, op.limit))
-		synctest.Wait() // The listing of a first page is made.
+		synctest.Wait()
+		if op.patient {
+			time.Sleep(patience)
+			synctest.Wait()
+		}
 		wanted, answered := m.request(op)
 		if answered != (status == http.StatusOK) {
 			return fmt.Errorf("operation %d, %+v: status %d", i, op, status)

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"slices"
+	"time"
 
 	"footfall/sketch"
 )
@@ -12,13 +13,19 @@ import (
 // are as many as requests that wait for them, at most.
 const maxSnapshots = 16
 
+// patience is how long a snapshot waits before it is ranked though nobody asked for
+// more. A client that wants the next page asks at once, mostly; one that wants the
+// first alone, and often, asks for that again, which replaces the one before. Each
+// is worth the wait: to rank all takes several times what the first page took. Of
+// more than maxSnapshots different walks that begin within it, the oldest go.
+const patience = 250 * time.Millisecond
+
 // enqueue lets an entry wait for the worker, and following pages find it. Where
 // that is one snapshot too many, the oldest goes that nobody asks for yet, if need
 // be this one: what requests wait for is not dropped for what may never be asked for.
 func (l *listings) enqueue(e *entry) sketch.Snapshot {
 	l.entries[e.key] = e
 	l.waiting = append(l.waiting, e)
-	l.changed.Signal()
 
 	snapshots := 0
 	var unasked *entry
@@ -55,18 +62,23 @@ func (l *listings) work() {
 	}
 }
 
-// next waits for an entry to make: the first one that is asked for, or else the
-// first. It is nil after Close.
+// next waits for an entry to make. It is nil after Close.
 func (l *listings) next() (*entry, context.Context, sketch.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.waiting) == 0 && !l.closed {
-		l.changed.Wait()
+	turn, due := l.turn()
+	for turn < 0 && !l.closed {
+		l.mu.Unlock()
+		select {
+		case <-l.changed:
+		case <-due:
+		}
+		l.mu.Lock()
+		turn, due = l.turn()
 	}
 	if l.closed {
 		return nil, nil, nil
 	}
-	turn := max(0, slices.IndexFunc(l.waiting, func(e *entry) bool { return e.requests > 0 }))
 	e := l.waiting[turn]
 	l.waiting = slices.Delete(l.waiting, turn, turn+1)
 	snapshot := e.snapshot
@@ -75,6 +87,29 @@ func (l *listings) next() (*entry, context.Context, sketch.Snapshot) {
 	ctx, cancel := context.WithCancel(l.working)
 	e.cancel = cancel
 	return e, ctx, snapshot
+}
+
+// turn returns the index of the entry to make: the first one that is asked for, or
+// else the first, once it has waited long enough. Until then it is -1, and due says
+// when to look again. It is called with l.mu held.
+func (l *listings) turn() (index int, due <-chan time.Time) {
+	asked := slices.IndexFunc(l.waiting, func(e *entry) bool { return e.requests > 0 })
+	if asked >= 0 || len(l.waiting) == 0 {
+		return asked, nil
+	}
+	// All have snapshots, and become due in the order they came.
+	if wait := time.Until(l.waiting[0].due); wait > 0 {
+		return -1, time.After(wait)
+	}
+	return 0, nil
+}
+
+// wake makes the worker look again at what waits.
+func (l *listings) wake() {
+	select {
+	case l.changed <- struct{}{}:
+	default: // It is about to.
+	}
 }
 
 // rank ranks all of a snapshot, or of a new one where there is none.

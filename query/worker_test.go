@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"footfall/query"
 	"footfall/sketch"
@@ -18,8 +20,10 @@ import (
 type stage struct {
 	*site
 	ranks *ranks
-	began []int // versions whose All began
 	end   chan error
+
+	mu    sync.Mutex
+	began []int // versions whose All began
 }
 
 const stagePaths = 100
@@ -31,7 +35,9 @@ func onStage(t *testing.T, test func(*stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{ranks: versions(stagePaths), end: make(chan error)}
 		s.ranks.all = func(ctx context.Context, ranking *sketch.Ranking) error {
-			s.began = append(s.began, int(ranking.Position)) // By the one worker.
+			s.mu.Lock()
+			s.began = append(s.began, int(ranking.Position))
+			s.mu.Unlock()
 			select {
 			case err := <-s.end:
 				return err
@@ -65,29 +71,48 @@ func (s *stage) ask(query string) *answer {
 	return a
 }
 
-func (s *stage) first(walk int) { s.t.Helper(); s.page(fmt.Sprintf("x=%d", walk)); synctest.Wait() }
+// first asks for a first page whose turn comes as soon as the worker is free.
+func (s *stage) first(walk int) { s.t.Helper(); s.firstAlone(walk); s.pass(patience) }
+
+// firstAlone asks for a first page that the worker has patience with.
+func (s *stage) firstAlone(walk int) {
+	s.t.Helper()
+	s.page(fmt.Sprintf("x=%d", walk))
+	synctest.Wait()
+}
+
+func (s *stage) pass(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 func (s *stage) askFollowing(walk int) *answer { return s.ask(fmt.Sprintf("x=%d&offset=50", walk)) }
 
 // finish ends the All that goes on.
 func (s *stage) finish(err error) {
-	s.end <- err
-	synctest.Wait()
+	s.t.Helper()
+	if !s.tryFinish(err) {
+		s.t.Error("nothing is being ranked")
+	}
 }
 
+// finishAll ends the one that goes on, and those that it kept from their turn.
 func (s *stage) finishAll() {
-	for {
-		synctest.Wait()
-		select {
-		case s.end <- nil:
-		default:
-			return
-		}
+	for s.tryFinish(nil) {
+	}
+}
+
+func (s *stage) tryFinish(err error) bool {
+	defer synctest.Wait()
+	select {
+	case s.end <- err:
+		return true
+	default:
+		return false
 	}
 }
 
 func (s *stage) expectBegan(versions ...int) {
 	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !slices.Equal(s.began, versions) {
 		s.t.Errorf("ranked versions %v, want %v", s.began, versions)
 	}
