@@ -13,9 +13,9 @@
 //     Mark that says where they came from. Position is its place in the log.
 //   - Set holds distinct visitors: exact while small, HyperLogLog registers
 //     once larger. Which of the two is a function of the visitors alone.
-//   - Cell is what is kept for (project, day, path): a human set, an AI set, two
-//     view counters, and the position last applied. The site cell is the same
-//     over all paths, at a higher precision.
-//   - Ranking is the rows of one answer in order, with the totals that bound
-//     them.
+//   - Cell is what is kept for (project, day, path): a human set, an AI set and two
+//     view counters. The site cell is the same over all paths, at a higher
+//     precision. Accumulator unites the sets of many cells.
+//   - Ranking is rows of one answer in order, with the totals that bound them.
+//     Snapshot is what it is taken from, Listing all of it in a compact form.
 package sketch
