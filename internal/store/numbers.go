@@ -115,15 +115,17 @@ func (n *numbering) forget(project sketch.ProjectNumber) {
 
 func (p *pathNumbers) load(txn *badger.Txn, project sketch.ProjectNumber) error {
 	p.byHash, p.hashes, p.order, p.loaded = make(map[uint64]uint32), nil, nil, false
+	var order []uint32
+	place := uint32(0)
 	err := p.each(txn, project, func(path []byte, number uint32) {
-		hash := maphash.Bytes(p.seed, path)
-		p.byHash[hash] = number
 		for len(p.hashes) <= int(number) {
-			p.hashes = append(p.hashes, 0)
+			p.hashes, order = append(p.hashes, 0), append(order, 0)
 		}
-		p.hashes[number] = hash
+		hash := maphash.Bytes(p.seed, path)
+		p.byHash[hash], p.hashes[number], order[number] = number, hash, place
+		place++
 	})
-	p.loaded = err == nil
+	p.order, p.loaded = order, err == nil
 	return err
 }
 
