@@ -1,9 +1,6 @@
 package sketch
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // Accumulator unites the human and the AI sets of a path, or of the site, one
 // path after the other in memory that it keeps. What it counts is what a Cell
@@ -112,8 +109,12 @@ func (a *Accumulator) addHashes(t Traffic, b []byte) []byte {
 	return nil
 }
 
-// AddCell adds the sets of a cell.
+// AddCell adds the sets of a cell, which has the same precision; one of another is
+// a mistake in the program and panics.
 func (a *Accumulator) AddCell(c *Cell) {
+	if c.Visitors[Human].precision != a.precision {
+		panic("sketch: a cell of another precision than its accumulator")
+	}
 	for _, t := range [...]Traffic{Human, AI} {
 		other := &c.Visitors[t]
 		if other.dense != nil {
@@ -175,29 +176,52 @@ func (a *Accumulator) Count() Count {
 	human, ai := &a.sets[Human], &a.sets[AI]
 	if human.Exact() && ai.Exact() {
 		count := Count{Human: human.Count(), AI: ai.Count()}
-		count.Total = human.UnionCount(ai)
+		count.Total = a.exactTotal(human, ai)
 		return count.bounded()
 	}
-	var histograms [2]*histogram
+	var histograms [2]histogram
 	var counts [2]uint64
 	for t := range a.sets {
 		if set := &a.sets[t]; set.Exact() {
 			counts[t] = set.Count()
 		} else {
 			histograms[t] = set.dense.histogram()
-			counts[t] = a.precision.estimateHistogram(histograms[t])
+			counts[t] = a.precision.estimateHistogram(&histograms[t])
 		}
 	}
 	count := Count{Human: counts[Human], AI: counts[AI]}
-	count.Total = a.total(human, ai, histograms)
+	count.Total = a.total(human, ai, &histograms)
 	return count.bounded()
 }
 
+// exactTotal is Set.UnionCount of two exact sets, in memory that is kept.
+func (a *Accumulator) exactTotal(human, ai *Set) uint64 {
+	if most := human.count + ai.count; most <= a.precision.ExactLimit() {
+		return human.UnionCount(ai)
+	}
+	union := human.count
+	for h := range ai.hashes() {
+		if !human.contains(h) {
+			union++
+		}
+	}
+	if union <= a.precision.ExactLimit() {
+		return uint64(union)
+	}
+	a.both = append(a.both[:0], make(registers, a.precision.Registers())...)
+	for _, set := range [...]*Set{human, ai} {
+		for h := range set.hashes() {
+			a.both.add(a.precision, h)
+		}
+	}
+	return a.precision.estimate(a.both)
+}
+
 // total is Set.UnionCount, of which one at least is dense, in memory that is kept.
-func (a *Accumulator) total(human, ai *Set, histograms [2]*histogram) uint64 {
-	dense, other, h := human, ai, histograms[Human]
+func (a *Accumulator) total(human, ai *Set, histograms *[2]histogram) uint64 {
+	dense, other, h := human, ai, &histograms[Human]
 	if human.Exact() {
-		dense, other, h = ai, human, histograms[AI]
+		dense, other, h = ai, human, &histograms[AI]
 	}
 	a.both = append(a.both[:0], dense.dense...)
 	if other.Exact() {
@@ -218,5 +242,5 @@ func (a *Accumulator) total(human, ai *Set, histograms [2]*histogram) uint64 {
 
 // AppendEncoded appends the encoded set of one kind of traffic to dst.
 func (a *Accumulator) AppendEncoded(dst []byte, t Traffic) []byte {
-	return a.sets[t].AppendEncoded(slices.Grow(dst, a.precision.EncodedSize(a.sets[t].Count())))
+	return a.sets[t].AppendEncoded(dst)
 }

@@ -38,7 +38,7 @@ func axiomRegisters(t fataler, s *hyperloglog.Sketch) []byte {
 }
 
 func TestRegistersAreAxiomhqs(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		for _, n := range []int{0, 1, 100, p.ExactLimit() + 1, 100_000} {
 			t.Run(fmt.Sprintf("precision %d, %d visitors", p, n), func(t *testing.T) {
 				hashes := append(visitors(0, n), 0, 1, 1<<63, math.MaxUint64)[:n]
@@ -65,22 +65,41 @@ func TestRegistersAreAxiomhqsForAnyHashes(t *testing.T) {
 	})
 }
 
-// Days of any size, exact and dense, merged in both implementations.
+// Days of any size, exact and dense, merged in both implementations, on every way
+// that there is here.
 func TestMergedRegistersAreAxiomhqs(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		t.Run(fmt.Sprintf("precision %d", p), func(t *testing.T) {
-			set, axiom := sketch.NewSet(p), axiomOf(t, p, nil)
+			merged, encoded, axiom := sketch.NewSet(p), sketch.NewSet(p), axiomOf(t, p, nil)
+			accumulator := sketch.NewAccumulator(p)
 			for day, n := range []int{50, 3 * p.ExactLimit(), 0, 700, p.ExactLimit(), 5 * p.ExactLimit()} {
 				hashes := visitors(uint32(day/2), n)
-				set.Merge(setOf(p, hashes...))
+				s := setOf(p, hashes...)
+				merged.Merge(s)
+				if err := encoded.MergeEncoded(s.AppendEncoded(nil), s.Count()); err != nil {
+					t.Fatal(err)
+				}
+				if err := accumulator.AddEncoded(sketch.AI, s.AppendEncoded(nil), s.Count()); err != nil {
+					t.Fatal(err)
+				}
 				if err := axiom.Merge(axiomOf(t, p, hashes)); err != nil {
 					t.Fatal(err)
 				}
-				if !set.Exact() && !bytes.Equal(sketch.DenseRegisters(set), axiomRegisters(t, axiom)) {
-					t.Fatalf("registers differ after day %d", day)
+				if merged.Exact() {
+					continue
+				}
+				want := axiomRegisters(t, axiom)
+				for name, got := range map[string][]byte{
+					"Merge":        sketch.DenseRegisters(merged),
+					"MergeEncoded": sketch.DenseRegisters(encoded),
+					"Accumulator":  accumulator.AppendEncoded(nil, sketch.AI),
+				} {
+					if !bytes.Equal(got, want) {
+						t.Fatalf("%s: registers differ after day %d", name, day)
+					}
 				}
 			}
-			if set.Exact() {
+			if merged.Exact() {
 				t.Fatal("the set never became dense")
 			}
 		})
@@ -90,7 +109,7 @@ func TestMergedRegistersAreAxiomhqs(t *testing.T) {
 // Different estimators over equal registers: their answers are close, and both
 // are close to the truth.
 func TestEstimateIsCloseToAxiomhqs(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		t.Run(fmt.Sprintf("precision %d", p), func(t *testing.T) {
 			registers, axiom := make([]byte, p.Registers()), axiomOf(t, p, nil)
 			added := uint64(0)
@@ -103,10 +122,10 @@ func TestEstimateIsCloseToAxiomhqs(t *testing.T) {
 				ours, theirs := sketch.EstimateRegisters(p, registers), axiom.Estimate()
 				apart, off := relativeError(ours, theirs), relativeError(ours, n)
 				t.Logf("%9d visitors: %9d, axiomhq %9d, apart %+.3f %%, off %+.3f %%", n, ours, theirs, 100*apart, 100*off)
-				if math.Abs(apart) > standardError(p)/2 {
+				if math.Abs(apart) > p.RelativeStandardError()/2 {
 					t.Errorf("%d visitors: estimate is %d, axiomhq's %d", n, ours, theirs)
 				}
-				if math.Abs(off) > 4*standardError(p) {
+				if math.Abs(off) > 4*p.RelativeStandardError() {
 					t.Errorf("%d visitors: estimate is %d", n, ours)
 				}
 			}

@@ -1,7 +1,6 @@
 package sketch_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -44,7 +43,7 @@ func BenchmarkSetAdd(b *testing.B) {
 }
 
 func BenchmarkMergeDense(b *testing.B) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		b.Run(fmt.Sprintf("precision %d", p), func(b *testing.B) {
 			into, from := setOf(p, visitors(0, denseVisitors)...), setOf(p, visitors(1, denseVisitors)...)
 			b.SetBytes(int64(p.Registers()))
@@ -65,7 +64,7 @@ func BenchmarkMergeExact(b *testing.B) {
 }
 
 func BenchmarkCountDense(b *testing.B) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		b.Run(fmt.Sprintf("precision %d", p), func(b *testing.B) {
 			s := setOf(p, visitors(0, denseVisitors)...)
 			for b.Loop() {
@@ -76,78 +75,85 @@ func BenchmarkCountDense(b *testing.B) {
 }
 
 // 90 days of 20 visitors, half of whom came before: a usual path.
-func BenchmarkUnite90SmallCells(b *testing.B) {
+func BenchmarkUnite90SmallSets(b *testing.B) {
 	const p = sketch.PathPrecision
-	values := make([][]byte, 90)
-	for day := range values {
-		c := sketch.NewCell(p)
+	days := make([]*sketch.Set, 90)
+	for day := range days {
+		days[day] = sketch.NewSet(p)
 		for i := range 20 {
-			c.Add(sketch.Human, mix(uint64(10*day+i)))
+			days[day].Add(mix(uint64(10*day + i)))
 		}
-		values[day] = sketch.AppendCell(nil, dayKey(day), c)
 	}
-	uniteStored(b, p, values)
+	benchmarkUnite(b, p, days)
 }
 
 // A year of a large site, from stored bytes to the count.
-func BenchmarkUnite365DenseCells(b *testing.B) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+func BenchmarkUnite365DenseSets(b *testing.B) {
+	for _, p := range precisions {
 		b.Run(fmt.Sprintf("precision %d", p), func(b *testing.B) {
-			values := make([][]byte, 365)
-			for day := range values {
-				c := sketch.NewCell(p)
-				for _, h := range visitors(uint32(day), denseVisitors) {
-					c.Add(sketch.Human, h)
-				}
-				values[day] = sketch.AppendCell(nil, dayKey(day), c)
+			days := make([]*sketch.Set, 365)
+			for day := range days {
+				days[day] = setOf(p, visitors(uint32(day), denseVisitors)...)
 			}
-			uniteStored(b, p, values)
+			benchmarkUnite(b, p, days)
 		})
 	}
 }
 
-func uniteStored(b *testing.B, p sketch.Precision, values [][]byte) {
-	keys := make([][]byte, len(values))
-	for day := range keys {
-		keys[day] = dayKey(day)
+func benchmarkUnite(b *testing.B, p sketch.Precision, days []*sketch.Set) {
+	stored, counts, sum := make([][]byte, len(days)), make([]uint64, len(days)), uint64(0)
+	for day, s := range days {
+		stored[day], counts[day] = s.AppendEncoded(nil), s.Count()
+		sum += counts[day]
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		c := sketch.NewCell(p)
-		for day, value := range values {
-			if _, err := c.MergeEncoded(keys[day], value); err != nil {
-				b.Fatal(err)
+	b.Run("set", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s := sketch.NewSet(p)
+			for day := range stored {
+				if err := s.MergeEncoded(stored[day], counts[day]); err != nil {
+					b.Fatal(err)
+				}
 			}
+			s.Count()
 		}
-		c.Count()
-	}
+	})
+	b.Run("accumulator", func(b *testing.B) {
+		b.ReportAllocs()
+		a := sketch.NewAccumulator(p)
+		for b.Loop() {
+			a.Reset([2]uint64{sum})
+			for day := range stored {
+				if err := a.AddEncoded(sketch.Human, stored[day], counts[day]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			a.Count()
+		}
+	})
 }
 
-func dayKey(day int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(day)) }
-
-func BenchmarkCodec(b *testing.B) {
+func BenchmarkEncoding(b *testing.B) {
+	const p = sketch.PathPrecision
 	for _, size := range []struct {
 		name     string
 		visitors int
 	}{{"20 visitors", 20}, {"2,048 visitors", 2048}, {"dense", denseVisitors}} {
-		c := sketch.NewCell(sketch.PathPrecision)
-		for _, h := range visitors(0, size.visitors) {
-			c.Add(sketch.Human, h)
-		}
-		value := sketch.AppendCell(nil, cellKey, c)
+		s := setOf(p, visitors(0, size.visitors)...)
+		stored, count := s.AppendEncoded(nil), s.Count()
 		b.Run("append "+size.name, func(b *testing.B) {
 			b.ReportAllocs()
-			b.SetBytes(int64(len(value)))
+			b.SetBytes(int64(len(stored)))
 			var buffer []byte
 			for b.Loop() {
-				buffer = sketch.AppendCell(buffer[:0], cellKey, c)
+				buffer = s.AppendEncoded(buffer[:0])
 			}
 		})
-		b.Run("decode "+size.name, func(b *testing.B) {
+		b.Run("merge "+size.name, func(b *testing.B) {
 			b.ReportAllocs()
-			b.SetBytes(int64(len(value)))
+			b.SetBytes(int64(len(stored)))
 			for b.Loop() {
-				if _, err := sketch.DecodeCell(cellKey, value); err != nil {
+				if err := sketch.NewSet(p).MergeEncoded(stored, count); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -21,7 +21,10 @@ func AddToRegisters(r []byte, p Precision, h Hash) bool { return registers(r).ad
 func MergeRegisters(r, other []byte) { registers(r).merge(other) }
 
 // EstimateRegisters returns the estimate without the floor of a dense set.
-func EstimateRegisters(p Precision, r []byte) uint64 { return registers(r).histogram().estimate(p) }
+func EstimateRegisters(p Precision, r []byte) uint64 {
+	h := registers(r).histogram()
+	return h.estimate(p)
+}
 
 // MaxRegister returns the largest value a register can take.
 func MaxRegister(p Precision) uint8 { return p.maxRegister() }

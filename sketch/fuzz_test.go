@@ -8,90 +8,75 @@ import (
 	"footfall/sketch"
 )
 
-// FuzzDecodeCell gives the decoder of the payload any bytes, under a checksum
-// that is right: a fuzzer would never guess one. What decodes is a cell like any
-// other, and its encoding is the bytes that it came from. The payload is head,
-// a number of equal bytes, and tail: so small inputs reach the registers.
-func FuzzDecodeCell(f *testing.F) {
+// FuzzMergeEncoded gives any bytes as a set of any count. What is taken is a set
+// like any other, and its encoding is the bytes that it came from. The bytes are
+// head, a number of equal ones, and tail: so small inputs reach the registers.
+func FuzzMergeEncoded(f *testing.F) {
 	const path, site = false, true
-	seed := func(c *sketch.Cell, higher bool) {
-		_, payload, err := sketch.OpenFrame(nil, sketch.KindCell, sketch.AppendCell(nil, nil, c))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add([]byte("cell/key"), payload, uint32(0), byte(0), []byte(nil), higher)
-	}
-	seed(sketch.NewCell(sketch.PathPrecision), path)
-	seed(sketch.NewCell(sketch.SitePrecision), site)
-	seed(smallCell(), path)
-	seed(cellOf(sketch.SitePrecision, view{sketch.Human, 0}, view{sketch.AI, 0}, view{sketch.AI, ^sketch.Hash(0)}), site)
-	for _, test := range []struct {
+	for _, seed := range []struct {
+		count  uint64
 		head   []byte
 		repeat int
 		value  byte
 		tail   []byte
 		higher bool
 	}{
-		{[]byte{5, 1, 1, 0}, sketch.PathPrecision.Registers() - 1, 1, []byte{9, 1}, path},   // dense humans
-		{[]byte{5, 1, 1, 1, 0}, sketch.SitePrecision.Registers(), 3, nil, site},             // dense AI agents
-		{[]byte{5, 1, 1, 0}, sketch.PathPrecision.Registers() - 1, 51, []byte{52, 1}, path}, // a register too large
-		{[]byte{5, 1, 1, 0}, sketch.PathPrecision.Registers() - 1, 1, []byte{1}, path},      // registers missing
-		{[]byte{5, 1, 1}, 9, 0xff, []byte{1, 1}, site},                                      // the largest length
-		{[]byte{5, 1, 1, 3, 1}, 7, 0, []byte{1, 0, 0, 0, 0, 0, 0, 0, 1}, path},              // a hash twice
-		{[]byte{0x85, 0, 1, 1, 1, 1}, 0, 0, nil, path},                                      // a number too long
-		{[]byte{5}, 9, 0xff, []byte{1, 1, 1, 1, 9}, path},                                   // bytes that follow
+		{0, nil, 0, 0, nil, path},
+		{2, encodedHashes(0, 1<<63), 0, 0, nil, path},
+		{3, encodedHashes(5, 6, 7), 0, 0, nil, site},
+		{2, encodedHashes(7, 7), 0, 0, nil, path},                                                                // a hash twice
+		{2, encodedHashes(7), 7, 0, nil, path},                                                                   // a byte is missing
+		{2_049, nil, sketch.PathPrecision.Registers() - 1, 1, []byte{9}, path},                                   // dense
+		{10_000, []byte{3}, sketch.SitePrecision.Registers() - 1, 2, nil, site},                                  // dense
+		{2_049, nil, sketch.PathPrecision.Registers() - 1, 51, []byte{52}, path},                                 // a register too large
+		{2_049, nil, sketch.PathPrecision.Registers() - 1, 1, nil, path},                                         // a register is missing
+		{2_048, nil, sketch.PathPrecision.Registers(), 1, nil, path},                                             // registers as hashes
+		{^uint64(0), nil, sketch.SitePrecision.Registers(), sketch.MaxRegister(sketch.SitePrecision), nil, site}, // saturated
+		{1 << 61, nil, 8, 0xff, nil, site},
 	} {
-		f.Add([]byte("cell/key"), test.head, uint32(test.repeat), test.value, test.tail, test.higher)
+		f.Add(seed.count, seed.head, uint32(seed.repeat), seed.value, seed.tail, seed.higher)
 	}
 
-	f.Fuzz(func(t *testing.T, key, head []byte, repeat uint32, value byte, tail []byte, higher bool) {
-		if _, err := sketch.DecodeCell(key, head); err != nil {
-			if err := checkCorrupted(err, key); err != nil {
-				t.Fatalf("without a frame: %v", err)
-			}
-		}
-
+	f.Fuzz(func(t *testing.T, count uint64, head []byte, repeat uint32, value byte, tail []byte, higher bool) {
 		p := sketch.PathPrecision
 		if higher {
 			p = sketch.SitePrecision
 		}
-		middle := bytes.Repeat([]byte{value}, int(repeat)%(p.Registers()+1))
-		payload := slices.Concat(head, middle, tail)
-		stored := sketch.AppendFrame(nil, key, sketch.KindCell, p, payload)
-		cell, err := sketch.DecodeCell(key, stored)
-		merged := sketch.NewCell(p)
-		position, mergeErr := merged.MergeEncoded(key, stored)
+		stored := slices.Concat(head, bytes.Repeat([]byte{value}, int(repeat)%(p.Registers()+1)), tail)
+		dense := count > uint64(p.ExactLimit())
+
+		s, a := sketch.NewSet(p), sketch.NewAccumulator(p)
+		err := s.MergeEncoded(stored, count)
+		if accumulated := a.AddEncoded(sketch.AI, stored, count); (err == nil) != (accumulated == nil) {
+			t.Fatalf("MergeEncoded: %v, AddEncoded: %v", err, accumulated)
+		}
 		if err != nil {
-			if err := checkCorrupted(err, key); err != nil {
-				t.Fatal(err)
-			}
-			if err := checkCorrupted(mergeErr, key); err != nil {
-				t.Fatalf("MergeEncoded: %v", err)
+			if !s.Empty() {
+				t.Fatalf("what was refused is counted: %d", s.Count())
 			}
 			return
 		}
-		if mergeErr != nil || position != cell.Position || !equalCells(merged, cell) {
-			t.Fatalf("MergeEncoded: position %d, expected %d, %v", position, cell.Position, mergeErr)
+		if s.Exact() == dense || !dense && s.Count() != count {
+			t.Fatalf("%d visitors: exact %t, count %d", count, s.Exact(), s.Count())
 		}
-		if position, err := sketch.EncodedPosition(key, stored); err != nil || position != cell.Position {
-			t.Fatalf("EncodedPosition is %d, expected %d, %v", position, cell.Position, err)
+		if got, want := a.Count(), (sketch.Count{AI: s.Count(), Total: s.Count()}); got != want {
+			t.Fatalf("accumulated %+v, expected %+v", got, want)
 		}
-		if again := sketch.AppendCell(nil, key, cell); !bytes.Equal(again, stored) {
-			t.Fatalf("% x is encoded again as % x", stored, again)
+		if !bytes.Equal(s.AppendEncoded(nil), stored) || !bytes.Equal(a.AppendEncoded(nil, sketch.AI), stored) {
+			t.Fatalf("% x is encoded again as % x and % x", stored, s.AppendEncoded(nil), a.AppendEncoded(nil, sketch.AI))
 		}
-		if err := inBounds(cell.Count()); err != nil {
-			t.Fatal(err)
+		if err := s.MergeEncoded(stored, count); err != nil || !bytes.Equal(s.AppendEncoded(nil), stored) {
+			t.Fatalf("merged again: %v, other bytes", err)
 		}
 	})
 }
 
 // FuzzOpenFrame gives any bytes as a frame, and as the payload of one.
 func FuzzOpenFrame(f *testing.F) {
-	f.Add([]byte("key"), byte(sketch.KindCell), []byte(nil))
-	f.Add([]byte("key"), byte(sketch.KindCell), []byte{1, 1, 14, 0, 0, 0, 0})
-	f.Add([]byte("key"), byte(sketch.KindCell), sketch.AppendFrame(nil, []byte("key"), sketch.KindCell, sketch.PathPrecision, []byte("payload")))
-	f.Add([]byte(nil), byte(7), sketch.AppendFrame(nil, nil, 7, 0, nil))
-	f.Add([]byte("cell/key"), byte(sketch.KindCell), sketch.AppendCell(nil, []byte("cell/key"), smallCell()))
+	f.Add([]byte("key"), byte(anyKind), []byte(nil))
+	f.Add([]byte("key"), byte(anyKind), []byte{1, 7, 14, 0, 0, 0, 0})
+	f.Add([]byte("key"), byte(anyKind), sketch.AppendFrame(nil, []byte("key"), anyKind, sketch.PathPrecision, []byte("payload")))
+	f.Add([]byte(nil), byte(0), sketch.AppendFrame(nil, nil, 0, 0, nil))
 
 	f.Fuzz(func(t *testing.T, key []byte, kind byte, value []byte) {
 		p, payload, err := sketch.OpenFrame(key, sketch.Kind(kind), value)

@@ -29,7 +29,7 @@ func TestAddingNeverLowersACount(t *testing.T) {
 // At the precisions in use: each step around the turn, where the estimate of
 // the registers alone does fall below the exact count that was.
 func TestTheTurnNeverLowersACount(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		t.Run(fmt.Sprintf("precision %d", p), func(t *testing.T) {
 			limit := p.ExactLimit()
 			below := 0
@@ -46,7 +46,7 @@ func TestTheTurnNeverLowersACount(t *testing.T) {
 						if sketch.EstimateRegisters(p, sketch.DenseRegisters(s)) <= uint64(limit) {
 							below++
 						}
-						if off := relativeError(s.Count(), exact); math.Abs(off) > 4*standardError(p) {
+						if off := relativeError(s.Count(), exact); math.Abs(off) > 4*p.RelativeStandardError() {
 							t.Fatalf("%d visitors are counted as %d", exact, s.Count())
 						}
 					}
@@ -81,7 +81,7 @@ func TestWideningNeverLowersACount(t *testing.T) {
 
 // The same for sets as large as those of real sites, from exact to far beyond.
 func TestWideningNeverLowersALargeCount(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		wide := sketch.NewCell(p)
 		before := wide.Count()
 		for day := range uint32(40) {

@@ -14,8 +14,6 @@ const (
 	SitePrecision Precision = 16 // 64 KiB of registers, 0.41 % standard error
 )
 
-func (p Precision) valid() bool { return p == PathPrecision || p == SitePrecision }
-
 // Registers returns the number of registers, which is their size in bytes.
 func (p Precision) Registers() int { return 1 << p }
 

@@ -161,6 +161,24 @@ func TestRankingKeepsTheBoundsForAnyCounts(t *testing.T) {
 	})
 }
 
+// Clamping a row to totals again, or to larger ones, changes nothing more.
+func TestWithinKeepsARowBelowTheTotals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		totals := sketch.NewRanking(1, anyCount().Draw(t, "totals"), nil).Totals
+		row := anyCount().Draw(t, "row")
+		got := row.Within(totals)
+		if err := inBounds(got); err != nil {
+			t.Fatal(err)
+		}
+		if !atLeast(totals, got) {
+			t.Fatalf("%+v exceeds the totals %+v", got, totals)
+		}
+		if again := got.Within(totals); again != got {
+			t.Fatalf("%+v became %+v", got, again)
+		}
+	})
+}
+
 // inBounds checks max(human, ai) <= total <= human + ai.
 func inBounds(c sketch.Count) error {
 	if c.Total < max(c.Human, c.AI) || c.Total > c.Human+c.AI {

@@ -60,7 +60,7 @@ func (r registers) valid(p Precision) bool {
 // histogram counts how many registers have each value. Neighbouring registers often
 // have the same one, so counting all in one table waits for each count to be
 // written before the next: four tables take a third of the time.
-func (r registers) histogram() *histogram {
+func (r registers) histogram() histogram {
 	var parts [4]histogram
 	for i := 0; i+8 <= len(r); i += 8 {
 		b := binary.LittleEndian.Uint64(r[i:])
@@ -73,7 +73,7 @@ func (r registers) histogram() *histogram {
 		parts[2][uint8(b>>48)]++
 		parts[3][uint8(b>>56)]++
 	}
-	h := &parts[0]
+	h := parts[0]
 	for value := range h {
 		h[value] += parts[1][value] + parts[2][value] + parts[3][value]
 	}

@@ -11,11 +11,9 @@ import (
 	"footfall/sketch"
 )
 
-var cellKey = []byte("cell/key")
-
 // route builds a cell of the views on some way: in any order, split into any
-// number of cells that are merged in any order, straight or from their encoded
-// bytes.
+// number of cells that are merged in any order, straight, from their encoded
+// bytes, or in an accumulator.
 func route(t interface{ Fatal(...any) }, r *rand.Rand, p sketch.Precision, views []view) *sketch.Cell {
 	views = slices.Clone(views)
 	r.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
@@ -31,26 +29,51 @@ func route(t interface{ Fatal(...any) }, r *rand.Rand, p sketch.Precision, views
 		last := cells[len(cells)-1]
 		cells = cells[:len(cells)-1]
 		into := r.IntN(len(cells))
-		switch r.IntN(4) {
+		switch r.IntN(5) {
 		case 0:
 			cells[into].Merge(last)
 		case 1:
 			last.Merge(cells[into])
 			cells[into] = last
 		case 2:
-			if _, err := cells[into].MergeEncoded(cellKey, sketch.AppendCell(nil, cellKey, last)); err != nil {
-				t.Fatal(err)
-			}
+			mergeEncoded(t, cells[into], last)
 		case 3:
 			reread := sketch.NewCell(p)
-			if _, err := reread.MergeEncoded(cellKey, sketch.AppendCell(nil, cellKey, last)); err != nil {
-				t.Fatal(err)
-			}
+			mergeEncoded(t, reread, last)
 			reread.Merge(cells[into])
 			cells[into] = reread
+		case 4:
+			both := []*sketch.Cell{cells[into], last}
+			a := sketch.NewAccumulator(p)
+			a.Reset(expectedOf(both))
+			accumulate(t, a, both, func(int) bool { return r.IntN(2) == 0 })
+			cells[into] = accumulated(t, p, a)
+			for traffic := range last.Views {
+				cells[into].Views[traffic] = both[0].Views[traffic] + both[1].Views[traffic]
+			}
 		}
 	}
 	return cells[0]
+}
+
+// mergeEncoded adds a cell to another by the encoded bytes of its sets.
+func mergeEncoded(t interface{ Fatal(...any) }, into, from *sketch.Cell) {
+	for traffic := range from.Visitors {
+		s := &from.Visitors[traffic]
+		if err := into.Visitors[traffic].MergeEncoded(s.AppendEncoded(nil), s.Count()); err != nil {
+			t.Fatal(err)
+		}
+		into.Views[traffic] += from.Views[traffic]
+	}
+}
+
+// accumulated returns the cell of what was accumulated, without views.
+func accumulated(t interface{ Fatal(...any) }, p sketch.Precision, a *sketch.Accumulator) *sketch.Cell {
+	count, c := a.Count(), sketch.NewCell(p)
+	for traffic, n := range [2]uint64{count.Human, count.AI} {
+		c.Visitors[traffic] = *decoded(t, p, a.AppendEncoded(nil, sketch.Traffic(traffic)), n)
+	}
+	return c
 }
 
 func TestRepresentationDoesNotDependOnTheRoute(t *testing.T) {
@@ -72,7 +95,7 @@ func TestRepresentationDoesNotDependOnTheRoute(t *testing.T) {
 
 // The same at the precisions in use, on both sides of the turn.
 func TestRepresentationDoesNotDependOnTheRouteAtTheTurn(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
+	for _, p := range precisions {
 		for _, more := range []int{-1, 0, 1, 100} {
 			t.Run(fmt.Sprintf("precision %d, limit %+d", p, more), func(t *testing.T) {
 				var views []view
@@ -117,41 +140,4 @@ func TestUnionCountIsTheCountAfterMerge(t *testing.T) {
 			t.Fatal("Merge changed its argument")
 		}
 	})
-}
-
-func TestMergeEncodedIsMergeAfterDecode(t *testing.T) {
-	for _, p := range []sketch.Precision{sketch.PathPrecision, sketch.SitePrecision} {
-		limit := p.ExactLimit()
-		for _, into := range []int{0, 10, limit, limit + 1} {
-			for _, stored := range []int{0, 10, limit, limit + 1} {
-				t.Run(fmt.Sprintf("precision %d, %d into %d", p, stored, into), func(t *testing.T) {
-					base, added := sketch.NewCell(p), sketch.NewCell(p)
-					base.Position, added.Position = sketch.Position(100*into), 300
-					for i := range into {
-						base.Add(sketch.Traffic(i%2), mix(uint64(i/2)))
-						base.Add(sketch.Human, mix(uint64(i)))
-					}
-					for i := range stored {
-						added.Add(sketch.AI, mix(uint64(into/2+i)))
-					}
-					value := sketch.AppendCell(nil, cellKey, added)
-
-					decoded, err := sketch.DecodeCell(cellKey, value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					want := base.Clone()
-					want.Merge(decoded)
-
-					position, err := base.MergeEncoded(cellKey, value)
-					if err != nil || position != 300 {
-						t.Fatalf("position %d, %v", position, err)
-					}
-					if !equalCells(base, want) {
-						t.Fatalf("counts %v, expected %v", base.Count(), want.Count())
-					}
-				})
-			}
-		}
-	}
 }

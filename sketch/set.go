@@ -61,7 +61,8 @@ func (s *Set) Most() uint64 {
 }
 
 func (p Precision) estimate(r registers) uint64 {
-	return p.estimateHistogram(r.histogram())
+	h := r.histogram()
+	return p.estimateHistogram(&h)
 }
 
 func (p Precision) estimateHistogram(h *histogram) uint64 {

@@ -65,6 +65,12 @@ func TestSetAgreesWithAMap(t *testing.T) {
 		if s.Exact() && s.Count() != uint64(want) {
 			t.Fatalf("count is %d, expected %d", s.Count(), want)
 		}
+		if s.Exact() != (s.Count() <= uint64(p.ExactLimit())) {
+			t.Fatalf("exact is %t with a count of %d", s.Exact(), s.Count())
+		}
+		if most := s.Most(); most < s.Count() || s.Exact() && most != s.Count() {
+			t.Fatalf("at most %d with a count of %d", most, s.Count())
+		}
 		if s.Empty() != (want == 0) {
 			t.Fatalf("%d visitors: empty is %t", want, s.Empty())
 		}

@@ -31,7 +31,7 @@ type cacheKey struct {
 }
 
 // cacheOverhead is what an entry takes beside its payload.
-const cacheOverhead = 160
+const cacheOverhead = 176
 
 // NewCache returns a cache that takes so many bytes. A nil registerer leaves its
 // metrics unregistered.

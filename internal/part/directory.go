@@ -24,14 +24,17 @@ func ReadDirectory(txn *badger.Txn, project sketch.ProjectNumber) (*Directory, e
 	d := &Directory{project: project}
 	key := database.DirectoryKey(project)
 	payload, found, err := database.Get(txn, key, database.KindDirectory)
-	if err != nil || !found {
-		return d, err
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return d, nil
 	}
 	n := numbers{b: payload}
 	for level := range d.runs {
 		run := uint64(0)
 		for i := range n.nextUpTo(uint64(len(n.b))) { // A run takes a byte at least.
-			step := n.nextUpTo(1<<32 - 1 - run)
+			step := n.nextUpTo(uint64(sketch.LastDay/Level(level).Days()) - run)
 			if i > 0 && step == 0 {
 				n.broken = true
 			}

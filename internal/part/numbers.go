@@ -51,11 +51,28 @@ func (n *numbers) nextByte() byte {
 func (n *numbers) nextNumbers() Numbers {
 	var numbers Numbers
 	numbers.Views[sketch.Human], numbers.Views[sketch.AI] = n.next(), n.next()
+	numbers.Count = n.nextCount()
+	return numbers
+}
+
+// nextCount reads what appendCount wrote.
+func (n *numbers) nextCount() sketch.Count {
 	const most = 1 << 62 // More than any estimate, and two are safe to add.
 	c := sketch.Count{Human: n.nextUpTo(most), AI: n.nextUpTo(most)}
 	c.Total = c.Human + c.AI - n.nextUpTo(min(c.Human, c.AI))
-	numbers.Count = c
-	return numbers
+	return c
+}
+
+func appendNumbers(b []byte, n Numbers) []byte {
+	b = binary.AppendUvarint(b, n.Views[sketch.Human])
+	b = binary.AppendUvarint(b, n.Views[sketch.AI])
+	return appendCount(b, n.Count)
+}
+
+func appendCount(b []byte, c sketch.Count) []byte {
+	b = binary.AppendUvarint(b, c.Human)
+	b = binary.AppendUvarint(b, c.AI)
+	return binary.AppendUvarint(b, c.Human+c.AI-c.Total)
 }
 
 // ended reports whether all was read, and nothing is left.

@@ -1,7 +1,9 @@
 package part
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -42,18 +44,27 @@ type Group struct {
 
 // Find returns the group that has a number.
 func (r *Root) Find(number uint32) (Group, bool) {
-	low, high := 0, len(r.Groups)
-	for low < high {
-		if middle := (low + high) / 2; r.Groups[middle].Number < number {
-			low = middle + 1
-		} else {
-			high = middle
-		}
+	i, found := r.search(number)
+	if !found {
+		return Group{}, false
 	}
-	if low < len(r.Groups) && r.Groups[low].Number == number {
-		return r.Groups[low], true
+	return r.Groups[i], true
+}
+
+func (r *Root) search(number uint32) (int, bool) {
+	return slices.BinarySearchFunc(r.Groups, number, func(g Group, number uint32) int {
+		return cmp.Compare(g.Number, number)
+	})
+}
+
+// Put puts a group in place of the one that has its number, or between the others.
+func (r *Root) Put(g Group) {
+	i, found := r.search(g.Number)
+	if found {
+		r.Groups[i] = g
+	} else {
+		r.Groups = slices.Insert(r.Groups, i, g)
 	}
-	return Group{}, false
 }
 
 // Refers reports whether a key of the part is that of a table or of sets that the
@@ -128,11 +139,3 @@ func EachRoot(txn *badger.Txn, project sketch.ProjectNumber, visit func(ID)) err
 // Missing returns the error of a part that its directory names and that has no
 // root: a sketch.ErrCorrupted that names the root's key.
 func Missing(id ID) error { return sketch.Corrupted(id.rootKey(), "it is missing") }
-
-func appendNumbers(b []byte, n Numbers) []byte {
-	b = binary.AppendUvarint(b, n.Views[sketch.Human])
-	b = binary.AppendUvarint(b, n.Views[sketch.AI])
-	b = binary.AppendUvarint(b, n.Count.Human)
-	b = binary.AppendUvarint(b, n.Count.AI)
-	return binary.AppendUvarint(b, n.Count.Human+n.Count.AI-n.Count.Total)
-}

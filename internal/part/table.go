@@ -38,9 +38,7 @@ func appendRow(b []byte, row Row, begins bool) []byte {
 	}
 	b = binary.AppendUvarint(b, first)
 	b = binary.AppendUvarint(b, row.Views[sketch.AI])
-	b = binary.AppendUvarint(b, row.Count.Human)
-	b = binary.AppendUvarint(b, row.Count.AI)
-	return binary.AppendUvarint(b, row.Count.Human+row.Count.AI-row.Count.Total)
+	return appendCount(b, row.Count)
 }
 
 // appendRows appends the rows in the payload of a table. ok is false where it is
@@ -53,10 +51,7 @@ func appendRows(rows []Row, payload []byte) (_ []Row, ok bool) {
 		row := Row{Slot: n.nextByte()}
 		first := n.next()
 		row.Views[sketch.Human], row.Views[sketch.AI] = first>>1, n.next()
-		const most = 1 << 62 // More than any estimate, and two are safe to add.
-		c := sketch.Count{Human: n.nextUpTo(most), AI: n.nextUpTo(most)}
-		c.Total = c.Human + c.AI - n.nextUpTo(min(c.Human, c.AI))
-		row.Count = c
+		row.Count = n.nextCount()
 		if first&1 == 1 {
 			place = Place{Ordinal: place.Ordinal + 1}
 		}

@@ -2,7 +2,6 @@ package part
 
 import (
 	"fmt"
-	"slices"
 
 	"footfall/internal/database"
 	"footfall/sketch"
@@ -84,8 +83,11 @@ func (w *GroupWriter) putSets() error {
 	return err
 }
 
-// Close writes what is left, the table last.
+// Close writes what is left, the table last. A group has a path at least.
 func (w *GroupWriter) Close() error {
+	if w.last < 0 {
+		panic("part: a group without paths")
+	}
 	if err := w.putSets(); err != nil {
 		return err
 	}
@@ -120,16 +122,4 @@ func RemoveGroup(id ID, g Group, last uint16, put func(database.Entry) error) er
 // RemoveSite removes the sets of the site that a root refers to.
 func RemoveSite(r *Root, put func(database.Entry) error) error {
 	return put(database.Entry{Key: r.ID.cellsKey(r.siteGroup(), 1)})
-}
-
-// WithGroup returns the groups with one put in, in place of what has its number.
-func WithGroup(groups []Group, g Group) []Group {
-	i, found := slices.BinarySearchFunc(groups, g.Number, func(e Group, number uint32) int {
-		return int(int64(e.Number) - int64(number))
-	})
-	if found {
-		groups[i] = g
-		return groups
-	}
-	return slices.Insert(groups, i, g)
 }

@@ -165,7 +165,7 @@ func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error
 		if cells, err = w.write(id, &old, group, cells); err != nil {
 			return err
 		}
-		root.Groups = part.WithGroup(root.Groups, group)
+		root.Put(group)
 	}
 	if err := w.putSite(root, old, today.site.cell); err != nil {
 		return err
