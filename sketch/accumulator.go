@@ -47,9 +47,9 @@ func (a *Accumulator) Reset(expected [2]uint64) {
 	}
 }
 
-// AddEncoded adds an encoded set, as Set.MergeEncoded would. After an error, the
-// accumulator holds some of it: the caller gives the answer up. Sets with many
-// visitors are best added first: what is added to registers costs least.
+// AddEncoded adds an encoded set. The error says that b is not an encoded set with
+// that count; the accumulator is as it was then. Sets with many visitors are best
+// added first: what is added to registers costs least.
 func (a *Accumulator) AddEncoded(t Traffic, b []byte, count uint64) error {
 	if err := a.precision.checkSize(b, count); err != nil {
 		return err
@@ -109,26 +109,29 @@ func (a *Accumulator) addHashes(t Traffic, b []byte) []byte {
 	return nil
 }
 
-// AddCell adds the sets of a cell, which has the same precision; one of another is
-// a mistake in the program and panics.
+// AddSet adds a set, which has the same precision; one of another is a mistake in
+// the program and panics.
+func (a *Accumulator) AddSet(t Traffic, other *Set) {
+	if other.precision != a.precision {
+		panic("sketch: a set of another precision than its accumulator")
+	}
+	if other.dense != nil {
+		a.addRegisters(t, other.dense)
+		return
+	}
+	for h := range other.hashes() {
+		if dense := a.sets[t].dense; dense != nil {
+			dense.add(a.precision, h)
+		} else {
+			a.addHash(t, h)
+		}
+	}
+}
+
+// AddCell adds both sets of a cell.
 func (a *Accumulator) AddCell(c *Cell) {
-	if c.Visitors[Human].precision != a.precision {
-		panic("sketch: a cell of another precision than its accumulator")
-	}
-	for _, t := range [...]Traffic{Human, AI} {
-		other := &c.Visitors[t]
-		if other.dense != nil {
-			a.addRegisters(t, other.dense)
-			continue
-		}
-		for h := range other.hashes() {
-			if dense := a.sets[t].dense; dense != nil {
-				dense.add(a.precision, h)
-			} else {
-				a.addHash(t, h)
-			}
-		}
-	}
+	a.AddSet(Human, &c.Visitors[Human])
+	a.AddSet(AI, &c.Visitors[AI])
 }
 
 // addHash adds a hash to a set that is exact.

@@ -14,6 +14,14 @@ type Count struct {
 	Total uint64
 }
 
+// Of returns the number of one kind of traffic.
+func (c Count) Of(t Traffic) uint64 {
+	if t == AI {
+		return c.AI
+	}
+	return c.Human
+}
+
 // bounded brings the total into the bounds that hold for the true numbers:
 // max(human, ai) <= total <= human + ai. On unions of dense sketches the plain
 // estimate leaves them in half of all cases.

@@ -164,7 +164,7 @@ func TestSetsThatAreNoneNameTheirKey(t *testing.T) {
 			value = sketch.AppendFrame(nil, key, database.KindSets, 0, payload)
 			with(t, db, test.written.replaced(key, value), func(txn *badger.Txn) {
 				r, a := part.Reader{Txn: txn}.Group(id, group), sketch.NewAccumulator(p)
-				if err := checkCorrupted(r.Accumulate(a, rowsOf(t, txn)[0]), key); err != nil {
+				if err := checkCorrupted(accumulate(&r, a, rowsOf(t, txn)[0]), key); err != nil {
 					t.Error(err)
 				}
 			})

@@ -137,8 +137,8 @@ func FuzzSets(f *testing.F) {
 		row.Count = sketch.Count{Human: human, AI: ai}
 		with(t, db, entries{entry}, func(txn *badger.Txn) {
 			r, a := part.Reader{Txn: txn}.Group(id, group), sketch.NewAccumulator(sketch.PathPrecision)
-			sets, err := r.Sets(row)
-			accumulated := r.Accumulate(a, row)
+			sets, err := r.Sets(&row)
+			accumulated := accumulate(&r, a, row)
 			if accumulated != nil {
 				if err := checkCorrupted(accumulated, key); err != nil {
 					t.Fatal(err)

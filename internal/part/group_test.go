@@ -155,9 +155,9 @@ func TestGroupReaderReadsRowsInAnyOrder(t *testing.T) {
 		with(t, db, written, func(txn *badger.Txn) {
 			r, a := part.Reader{Txn: txn}.Group(id, group), sketch.NewAccumulator(sketch.PathPrecision)
 			for _, row := range rapid.SliceOf(rapid.SampledFrom(rowsOf(t, txn))).Draw(t, "rows") {
-				sets, err := r.Sets(row)
+				sets, err := r.Sets(&row)
 				a.Reset([2]uint64{})
-				accumulated := r.Accumulate(a, row)
+				accumulated := accumulate(&r, a, row)
 				if row.Ordinal == missing {
 					for _, err := range []error{err, accumulated} {
 						if err := checkCorrupted(err, setsKey(id, group, missing)); err != nil {
@@ -195,7 +195,7 @@ func TestGroupWriterWritesAlikeWhateverItIsGiven(t *testing.T) {
 		with(t, db, want, func(txn *badger.Txn) {
 			r := part.Reader{Txn: txn}.Group(id, group)
 			for _, row := range rowsOf(t, txn) {
-				sets, err := r.Sets(row)
+				sets, err := r.Sets(&row)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,7 +203,7 @@ func TestGroupWriterWritesAlikeWhateverItIsGiven(t *testing.T) {
 					t.Fatal(err)
 				}
 				a.Reset([2]uint64{row.Count.Human, row.Count.AI})
-				if err := r.Accumulate(a, row); err != nil {
+				if err := accumulate(&r, a, row); err != nil {
 					t.Fatal(err)
 				}
 				if err := uniter.Union(row.Slot, row.Views, a); err != nil {

@@ -171,7 +171,7 @@ func read(r part.Reader, id part.ID, g part.Group) (map[uint8]*sketch.Cell, erro
 	cells := make(map[uint8]*sketch.Cell)
 	a := sketch.NewAccumulator(sketch.PathPrecision)
 	for _, row := range rows {
-		sets, err := table.Sets(row)
+		sets, err := table.Sets(&row)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func read(r part.Reader, id part.ID, g part.Group) (map[uint8]*sketch.Cell, erro
 			return nil, err
 		}
 		a.Reset([2]uint64{row.Count.Human, row.Count.AI})
-		if err := table.Accumulate(a, row); err != nil {
+		if err := accumulate(&table, a, row); err != nil {
 			return nil, err
 		}
 		if c.Count() != row.Count || a.Count() != row.Count {
@@ -243,4 +243,9 @@ func checkCorrupted(err error, key []byte) error {
 		return fmt.Errorf("%w, expected key %q", err, key)
 	}
 	return nil
+}
+
+// accumulate adds both sets of a row.
+func accumulate(g *part.GroupReader, into *sketch.Accumulator, row part.Row) error {
+	return errors.Join(g.Accumulate(into, sketch.Human, &row), g.Accumulate(into, sketch.AI, &row))
 }

@@ -1,8 +1,6 @@
 package part
 
 import (
-	"errors"
-
 	"github.com/dgraph-io/badger/v4"
 
 	"footfall/internal/database"
@@ -50,7 +48,7 @@ func (g *GroupReader) Table(rows []Row) ([]Row, error) {
 
 // Sets returns the sets of a row of the table. Sets that are damaged or missing are
 // a sketch.ErrCorrupted that names their key.
-func (g *GroupReader) Sets(row Row) (Sets, error) {
+func (g *GroupReader) Sets(row *Row) (Sets, error) {
 	if g.ordinal != row.Ordinal {
 		payload, err := g.reader.payload(g.id, g.group, row.Ordinal, database.KindSets)
 		if err != nil {
@@ -65,13 +63,13 @@ func (g *GroupReader) Sets(row Row) (Sets, error) {
 	return sets, nil
 }
 
-// Accumulate adds the sets of a row to an accumulator.
-func (g *GroupReader) Accumulate(into *sketch.Accumulator, row Row) error {
+// Accumulate adds the set of a row and a kind of traffic to an accumulator.
+func (g *GroupReader) Accumulate(into *sketch.Accumulator, t sketch.Traffic, row *Row) error {
 	sets, err := g.Sets(row)
 	if err != nil {
 		return err
 	}
-	if err := accumulate(into, sets, row.Count); err != nil {
+	if err := into.AddEncoded(t, sets[t], row.Count.Of(t)); err != nil {
 		return sketch.Corrupted(g.id.cellsKey(g.group, row.Ordinal), "%v", err)
 	}
 	return nil
@@ -97,8 +95,10 @@ func (r Reader) AccumulateSite(into *sketch.Accumulator, root *Root) error {
 	if err != nil {
 		return err
 	}
-	if err := accumulate(into, sets, root.Site.Count); err != nil {
-		return sketch.Corrupted(root.ID.cellsKey(root.siteGroup(), 1), "%v", err)
+	for _, t := range [...]sketch.Traffic{sketch.Human, sketch.AI} {
+		if err := into.AddEncoded(t, sets[t], root.Site.Count.Of(t)); err != nil {
+			return sketch.Corrupted(root.ID.cellsKey(root.siteGroup(), 1), "%v", err)
+		}
 	}
 	return nil
 }
@@ -118,13 +118,6 @@ func cut(payload []byte, offset int, count sketch.Count, p sketch.Precision) (Se
 
 func cutShort(key, payload []byte, end int) error {
 	return sketch.Corrupted(key, "it has %d bytes, and sets end at %d", len(payload), end)
-}
-
-func accumulate(into *sketch.Accumulator, sets Sets, count sketch.Count) error {
-	return errors.Join(
-		into.AddEncoded(sketch.Human, sets[sketch.Human], count.Human),
-		into.AddEncoded(sketch.AI, sets[sketch.AI], count.AI),
-	)
 }
 
 func (r Reader) payload(id ID, g Group, ordinal uint16, kind sketch.Kind) ([]byte, error) {

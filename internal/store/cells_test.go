@@ -90,7 +90,7 @@ func checkPart(reader part.Reader, id part.ID, visits []sketch.PageView) error {
 			if err != nil {
 				return err
 			}
-			if sets, err = table.Sets(row); err != nil {
+			if sets, err = table.Sets(&row); err != nil {
 				return err
 			}
 			failures = append(failures, sameCell(id, string(path), row.Numbers, sets, want[string(path)]))

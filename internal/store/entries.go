@@ -201,7 +201,7 @@ func (w *entryWriter) write(id part.ID, old *part.GroupReader, group part.Group,
 			return cells, w.group.Close()
 		case !mine || len(rows) > 0 && rows[0].Slot < slot:
 			var sets part.Sets
-			if sets, err = old.Sets(rows[0]); err == nil {
+			if sets, err = old.Sets(&rows[0]); err == nil {
 				err = w.group.Sets(rows[0].Slot, rows[0].Numbers, sets)
 			}
 			rows = rows[1:]
@@ -209,7 +209,7 @@ func (w *entryWriter) write(id part.ID, old *part.GroupReader, group part.Group,
 			err = w.group.Cell(slot, cells[0].cell)
 			cells = cells[1:]
 		default:
-			err = w.union(old, rows[0], cells[0].cell)
+			err = w.union(old, &rows[0], cells[0].cell)
 			rows, cells = rows[1:], cells[1:]
 		}
 		if err != nil {
@@ -218,10 +218,12 @@ func (w *entryWriter) write(id part.ID, old *part.GroupReader, group part.Group,
 	}
 }
 
-func (w *entryWriter) union(old *part.GroupReader, row part.Row, cell *sketch.Cell) error {
+func (w *entryWriter) union(old *part.GroupReader, row *part.Row, cell *sketch.Cell) error {
 	w.paths.Reset(expected(row.Count, cell))
-	if err := old.Accumulate(w.paths, row); err != nil {
-		return err
+	for _, t := range [...]sketch.Traffic{sketch.Human, sketch.AI} {
+		if err := old.Accumulate(w.paths, t, row); err != nil {
+			return err
+		}
 	}
 	w.paths.AddCell(cell)
 	return w.group.Union(row.Slot, addViews(row.Views, cell.Views), w.paths)

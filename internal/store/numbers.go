@@ -21,7 +21,7 @@ import (
 // checkpoint first writes a cell of it, and keeps it. Two keys hold that: from path
 // to number, and back.
 //
-// In memory a path takes about numberBytes, however long it is: it is found by a
+// In memory a path takes about 48 bytes, however long it is: it is found by a
 // hash that differs from process to process. By chance two paths of a project have
 // the same one in one of 2^64 pairs, and then count as one.
 
@@ -36,8 +36,6 @@ type pathNumbers struct {
 	hashes  []uint64 // by number
 	order   []uint32 // by number: its place among the paths in byte order; nil until it is asked for
 }
-
-const numberBytes = 48
 
 // numbering has the numbers of the projects that were used last.
 type numbering struct {

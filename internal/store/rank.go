@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"runtime"
 	"slices"
@@ -39,7 +40,7 @@ func (v *snapshot) Top(ctx context.Context, limit int) (*sketch.Ranking, error) 
 		return nil, v.failed(err)
 	}
 	// In the first round those that seem to be in, and some more.
-	first := scan.largest(limit + limit/4 + 8)
+	first := scan.largest(limit + limit/8 + 4)
 	rows, err := v.count(ctx, scan.totals, first)
 	if err != nil {
 		return nil, v.failed(err)
@@ -165,7 +166,7 @@ func (v *snapshot) scanGroup(u *groupUnion, number uint32, count bool, found *sc
 	}
 	for slot := range part.GroupPaths {
 		slot := uint8(slot)
-		if u.heads[slot] == 0 {
+		if !u.has(slot) {
 			continue
 		}
 		views := u.views(slot)
@@ -228,20 +229,24 @@ func (v *snapshot) site() (sketch.Count, [2]uint64, error) {
 func (v *snapshot) count(ctx context.Context, totals sketch.Count, paths []uint32) ([]ranked, error) {
 	slices.Sort(paths)
 	rows := make([]ranked, len(paths))
-	// The paths of a group are for one goroutine, which reads its tables once.
-	var begins []int
+	// The paths of a group are for one goroutine, which reads its tables once. The
+	// groups with the most paths go first, so that none is left with much to do at
+	// the end.
+	var groups []pathRun
 	for i, number := range paths {
-		if group, _ := part.GroupOf(number); i == 0 || paths[i-1] < part.NumberOf(group, 0) {
-			begins = append(begins, i)
+		group, _ := part.GroupOf(number)
+		if last := len(groups) - 1; last < 0 || groups[last].group != group {
+			groups = append(groups, pathRun{group: group, from: i})
 		}
+		groups[len(groups)-1].to = i + 1
 	}
-	begins = append(begins, len(paths))
-	err := v.each(ctx, len(begins)-1, func(u *groupUnion, i int) error {
-		group, _ := part.GroupOf(paths[begins[i]])
-		if err := u.load(group, v.cellsOf(group)); err != nil {
+	slices.SortFunc(groups, func(a, b pathRun) int { return cmp.Compare(b.to-b.from, a.to-a.from) })
+	err := v.each(ctx, len(groups), func(u *groupUnion, i int) error {
+		run := groups[i]
+		if err := u.load(run.group, v.cellsOf(run.group)); err != nil {
 			return err
 		}
-		for at := begins[i]; at < begins[i+1]; at++ {
+		for at := run.from; at < run.to; at++ {
 			_, slot := part.GroupOf(paths[at])
 			visitors, err := u.count(slot)
 			if err != nil {
@@ -252,6 +257,12 @@ func (v *snapshot) count(ctx context.Context, totals sketch.Count, paths []uint3
 		return nil
 	})
 	return rows, err
+}
+
+// pathRun is paths of one group that follow each other.
+type pathRun struct {
+	group    uint32
+	from, to int
 }
 
 // each calls work with every number below n, on as many goroutines as there are
@@ -283,17 +294,33 @@ func (v *snapshot) each(ctx context.Context, n int, work func(*groupUnion, int) 
 
 // largest returns the numbers of the n paths that can have the most visitors.
 func (s *scan) largest(n int) []uint32 {
-	paths := slices.Clone(s.paths)
-	if n < len(paths) {
-		slices.SortFunc(paths, func(a, b bounded) int { return cmp.Compare(b.most, a.most) })
-		paths = paths[:n]
+	// A heap of those found so far, the least of them first: most paths of a large
+	// site are compared with that one alone.
+	var found leastFirst
+	for _, p := range s.paths {
+		switch {
+		case len(found) < n:
+			heap.Push(&found, p)
+		case p.most > found[0].most:
+			found[0] = p
+			heap.Fix(&found, 0)
+		}
 	}
-	numbers := make([]uint32, len(paths))
-	for i, p := range paths {
+	numbers := make([]uint32, len(found))
+	for i, p := range found {
 		numbers[i] = p.number
 	}
 	return numbers
 }
+
+// leastFirst is a heap.Interface.
+type leastFirst []bounded
+
+func (h leastFirst) Len() int           { return len(h) }
+func (h leastFirst) Less(i, j int) bool { return h[i].most < h[j].most }
+func (h leastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *leastFirst) Push(p any)        { *h = append(*h, p.(bounded)) }
+func (h *leastFirst) Pop() any          { panic("store: nothing is taken from the heap") }
 
 // without returns those of numbers that are not in others, which are sorted.
 func without(numbers, others []uint32) []uint32 {

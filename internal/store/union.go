@@ -1,6 +1,7 @@
 package store
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
@@ -52,20 +53,17 @@ type groupUnion struct {
 	roots   []*part.Root
 	sources []part.GroupReader // those of the parts that have the group
 
-	// heads are by slot where its list of pieces begins, 0 where it has none. What
-	// an index of pieces stands for is one more.
-	heads  [part.GroupPaths]int32
-	pieces []piece
-	rows   []part.Row
-	union  *sketch.Accumulator
-}
+	// What a part, or one day of an overlay, has of a path is a piece. The first
+	// pieces are the rows, with the index of their source; the others are the cells.
+	rows  []part.Row
+	from  []int32
+	cells []numberedCell
+	// heads is by slot where a path's list of pieces begins, and next where it goes
+	// on, both one more than an index; 0 ends it.
+	heads [part.GroupPaths]int32
+	next  []int32
 
-// piece is what one part, or one day of an overlay, has of a path.
-type piece struct {
-	next   int32
-	source int32        // index of the part; without meaning for a cell
-	cell   *sketch.Cell // nil for a row of a part
-	row    part.Row
+	union *sketch.Accumulator
 }
 
 func newGroupUnion(reader part.Reader, roots []*part.Root) *groupUnion {
@@ -75,42 +73,71 @@ func newGroupUnion(reader part.Reader, roots []*part.Root) *groupUnion {
 // load reads the tables of a group. cells are those of the overlays in it.
 func (u *groupUnion) load(number uint32, cells []numberedCell) error {
 	u.heads = [part.GroupPaths]int32{}
-	u.pieces = u.pieces[:0]
-	u.sources = u.sources[:0]
+	u.sources, u.rows, u.from, u.next = u.sources[:0], u.rows[:0], u.from[:0], u.next[:0]
 	for _, root := range u.roots {
 		group, found := root.Find(number)
 		if !found {
 			continue
 		}
+		source := len(u.sources)
 		u.sources = append(u.sources, u.reader.Group(root.ID, group))
 		var err error
-		if u.rows, err = u.sources[len(u.sources)-1].Table(u.rows[:0]); err != nil {
+		if u.rows, err = u.sources[source].Table(u.rows); err != nil {
 			return err
 		}
-		for _, row := range u.rows {
-			u.add(row.Slot, piece{source: int32(len(u.sources) - 1), row: row})
+		for i := len(u.from); i < len(u.rows); i++ {
+			u.from = append(u.from, int32(source))
+			u.link(u.rows[i].Slot)
 		}
 	}
+	u.cells = cells
 	for _, c := range cells {
 		_, slot := part.GroupOf(c.number)
-		u.add(slot, piece{cell: c.cell})
+		u.link(slot)
 	}
 	return nil
 }
 
-func (u *groupUnion) add(slot uint8, p piece) {
-	p.next = u.heads[slot]
-	u.pieces = append(u.pieces, p)
-	u.heads[slot] = int32(len(u.pieces))
+// link puts the next piece into the list of its path.
+func (u *groupUnion) link(slot uint8) {
+	u.next = append(u.next, u.heads[slot])
+	u.heads[slot] = int32(len(u.next))
+}
+
+// has reports whether there is a piece of a path.
+func (u *groupUnion) has(slot uint8) bool { return u.heads[slot] > 0 }
+
+// pieces yields those of a path: a row with the index of its source, or a cell.
+func (u *groupUnion) pieces(slot uint8) iter.Seq2[int, *sketch.Cell] {
+	return func(yield func(int, *sketch.Cell) bool) {
+		for at := u.heads[slot]; at > 0; at = u.next[at-1] {
+			i := int(at - 1)
+			var cell *sketch.Cell
+			if i >= len(u.rows) {
+				cell = u.cells[i-len(u.rows)].cell
+			}
+			if !yield(i, cell) {
+				return
+			}
+		}
+	}
+}
+
+// single returns the row that is all there is of a path, or nil.
+func (u *groupUnion) single(slot uint8) (row *part.Row, source *part.GroupReader) {
+	if i := int(u.heads[slot]) - 1; u.next[i] == 0 && i < len(u.rows) {
+		return &u.rows[i], &u.sources[u.from[i]]
+	}
+	return nil, nil
 }
 
 // views returns the page views of a path.
 func (u *groupUnion) views(slot uint8) (views [2]uint64) {
-	for at := u.heads[slot]; at > 0; at = u.pieces[at-1].next {
-		if p := &u.pieces[at-1]; p.cell != nil {
-			views = addViews(views, p.cell.Views)
+	for i, cell := range u.pieces(slot) {
+		if cell != nil {
+			views = addViews(views, cell.Views)
 		} else {
-			views = addViews(views, p.row.Views)
+			views = addViews(views, u.rows[i].Views)
 		}
 	}
 	return views
@@ -122,16 +149,15 @@ func (u *groupUnion) views(slot uint8) (views [2]uint64) {
 // of its parts. Each has a standard error of 0.81 %: an eighth more is beyond
 // seven of them on either side.
 func (u *groupUnion) most(slot uint8) uint64 {
-	at := u.heads[slot]
-	if p := &u.pieces[at-1]; p.next == 0 && p.cell == nil {
-		return p.row.Count.Total
+	if row, _ := u.single(slot); row != nil {
+		return row.Count.Total
 	}
 	var sum uint64
-	for ; at > 0; at = u.pieces[at-1].next {
-		if p := &u.pieces[at-1]; p.cell != nil {
-			sum += p.cell.Visitors[sketch.Human].Count() + p.cell.Visitors[sketch.AI].Count()
+	for i, cell := range u.pieces(slot) {
+		if cell != nil {
+			sum += cell.Visitors[sketch.Human].Count() + cell.Visitors[sketch.AI].Count()
 		} else {
-			sum += p.row.Count.Total
+			sum += u.rows[i].Count.Total
 		}
 	}
 	if sum > uint64(sketch.PathPrecision.ExactLimit()) {
@@ -142,8 +168,8 @@ func (u *groupUnion) most(slot uint8) uint64 {
 
 // count returns the distinct visitors of a path.
 func (u *groupUnion) count(slot uint8) (sketch.Count, error) {
-	if p := &u.pieces[u.heads[slot]-1]; p.next == 0 && p.cell == nil {
-		return p.row.Count, nil
+	if row, _ := u.single(slot); row != nil {
+		return row.Count, nil
 	}
 	if err := u.unite(slot); err != nil {
 		return sketch.Count{}, err
@@ -154,22 +180,32 @@ func (u *groupUnion) count(slot uint8) (sketch.Count, error) {
 // unite puts the visitors of a path into the accumulator.
 func (u *groupUnion) unite(slot uint8) error {
 	var most [2]uint64
-	for at := u.heads[slot]; at > 0; at = u.pieces[at-1].next {
-		p := &u.pieces[at-1]
-		if p.cell != nil {
-			most = expected(sketch.Count{Human: most[sketch.Human], AI: most[sketch.AI]}, p.cell)
+	for i, cell := range u.pieces(slot) {
+		if cell != nil {
+			most = expected(sketch.Count{Human: most[sketch.Human], AI: most[sketch.AI]}, cell)
 		} else {
-			most[sketch.Human] += p.row.Count.Human
-			most[sketch.AI] += p.row.Count.AI
+			most[sketch.Human] += u.rows[i].Count.Human
+			most[sketch.AI] += u.rows[i].Count.AI
 		}
 	}
 	u.union.Reset(most)
-	// The pieces with registers first: the hashes of the others then raise some, and
-	// stand in no table before.
-	for _, dense := range [...]bool{true, false} {
-		for at := u.heads[slot]; at > 0; at = u.pieces[at-1].next {
-			if p := &u.pieces[at-1]; p.dense() == dense {
-				if err := u.addPiece(p); err != nil {
+	// One kind of traffic after the other: the table of one stays in the processor's
+	// nearest cache. And registers first: the hashes of other pieces then raise some of
+	// them, and stand in no table before.
+	for _, t := range [...]sketch.Traffic{sketch.Human, sketch.AI} {
+		for _, dense := range [...]bool{true, false} {
+			for i, cell := range u.pieces(slot) {
+				if cell != nil {
+					if cell.Visitors[t].Exact() != dense {
+						u.union.AddSet(t, &cell.Visitors[t])
+					}
+					continue
+				}
+				row := &u.rows[i]
+				if row.Count.Of(t) > uint64(sketch.PathPrecision.ExactLimit()) != dense {
+					continue
+				}
+				if err := u.sources[u.from[i]].Accumulate(u.union, t, row); err != nil {
 					return err
 				}
 			}
@@ -178,33 +214,17 @@ func (u *groupUnion) unite(slot uint8) error {
 	return nil
 }
 
-func (u *groupUnion) addPiece(p *piece) error {
-	if p.cell != nil {
-		u.union.AddCell(p.cell)
-		return nil
-	}
-	return u.sources[p.source].Accumulate(u.union, p.row)
-}
-
-// dense reports whether a piece has registers.
-func (p *piece) dense() bool {
-	if p.cell != nil {
-		return !p.cell.Visitors[sketch.Human].Exact() || !p.cell.Visitors[sketch.AI].Exact()
-	}
-	return max(p.row.Count.Human, p.row.Count.AI) > uint64(sketch.PathPrecision.ExactLimit())
-}
-
-// write writes a path into a part, if it has any piece.
+// write writes a path into a part, if there is a piece of it.
 func (u *groupUnion) write(w *part.GroupWriter, slot uint8) error {
-	if u.heads[slot] == 0 {
+	if !u.has(slot) {
 		return nil
 	}
-	if p := &u.pieces[u.heads[slot]-1]; p.next == 0 && p.cell == nil {
-		sets, err := u.sources[p.source].Sets(p.row)
+	if row, source := u.single(slot); row != nil {
+		sets, err := source.Sets(row)
 		if err != nil {
 			return err
 		}
-		return w.Sets(slot, p.row.Numbers, sets)
+		return w.Sets(slot, row.Numbers, sets)
 	}
 	if err := u.unite(slot); err != nil {
 		return err
@@ -214,7 +234,6 @@ func (u *groupUnion) write(w *part.GroupWriter, slot uint8) error {
 
 // release lets go of what the union refers to, but for the memory that it works in.
 func (u *groupUnion) release() {
-	u.reader, u.roots = part.Reader{}, nil
+	u.reader, u.roots, u.cells = part.Reader{}, nil, nil
 	clear(u.sources)
-	clear(u.pieces)
 }
