@@ -28,6 +28,8 @@ func (s *Store) checkpointWhenDue() {
 	defer retry.Stop()
 	tick := time.NewTicker(s.checkpointInterval)
 	defer tick.Stop()
+	// What became complete while no process ran is merged at once.
+	s.finish(s.buildBlocks(), retry)
 	for {
 		select {
 		case _, more := <-s.checkpointDue:
@@ -53,18 +55,23 @@ func (s *Store) checkpointWhenDue() {
 			s.sweepWhenDue()
 			err = s.buildBlocks()
 		}
-		switch {
-		case errors.Is(err, sketch.ErrDiskFull):
-			// Nothing is lost: the log and the overlay keep what could not be
-			// written. The queue fills meanwhile and refuses what it can not hold.
-			s.logger.Warn("A checkpoint waits for room on the disk.", "error", err)
-			retry.Reset(retryInterval)
-		case err != nil:
-			// The log keeps everything, so nothing is lost. But the overlay can
-			// not be emptied anymore: better to refuse than to grow.
-			s.logger.Error("Writing a checkpoint failed. Nothing more is acknowledged until a restart.", "error", err)
-			s.queue.fail(nil, err)
-		}
+		s.finish(err, retry)
+	}
+}
+
+// finish deals with how a checkpoint, or the building of blocks, ended.
+func (s *Store) finish(err error, retry *time.Timer) {
+	switch {
+	case errors.Is(err, sketch.ErrDiskFull):
+		// Nothing is lost: the log and the overlay keep what could not be written.
+		// The queue fills meanwhile and refuses what it can not hold.
+		s.logger.Warn("A checkpoint waits for room on the disk.", "error", err)
+		retry.Reset(retryInterval)
+	case err != nil:
+		// The log keeps everything, so nothing is lost. But the overlay can not be
+		// emptied anymore: better to refuse than to grow.
+		s.logger.Error("Writing a checkpoint failed. Nothing more is acknowledged until a restart.", "error", err)
+		s.queue.fail(nil, err)
 	}
 }
 
@@ -101,6 +108,8 @@ func (s *Store) checkpoint() error {
 			flushing.leftovers = true
 			return fmt.Errorf("writing the checkpoint at position %d: %w", flushing.to, err)
 		}
+		// Before it is gone from the overlays: until someone looks, each may be due.
+		s.blocksDue.Add(int64(flushing.daysBefore(sketch.DayOf(s.now()))))
 		s.mu.Lock()
 		s.flushing = nil
 		s.mu.Unlock()

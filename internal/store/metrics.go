@@ -88,15 +88,8 @@ func (s *Store) due() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range []*overlay{s.active, s.flushing} {
-		if o == nil {
-			continue
-		}
-		for _, p := range o.projects {
-			for day := range p.days {
-				if day < today {
-					due++
-				}
-			}
+		if o != nil {
+			due += o.daysBefore(today)
 		}
 	}
 	return due

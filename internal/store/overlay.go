@@ -171,6 +171,19 @@ func (o *overlay) add(p *projectOverlay, d *difference, visit *sketch.Visit) {
 	o.bytes += d.cell.Visitors[visit.Traffic].MemoryBytes() - before
 }
 
+// daysBefore returns how many days of projects before a day the overlay has.
+func (o *overlay) daysBefore(day sketch.Day) int {
+	days := 0
+	for _, p := range o.projects {
+		for d := range p.days {
+			if d < day {
+				days++
+			}
+		}
+	}
+	return days
+}
+
 // view is the cells of one project and range as they were at one instant. They
 // do not change anymore.
 type view struct {

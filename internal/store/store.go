@@ -190,6 +190,7 @@ func Open(opts Options) (*Store, error) {
 	// failed has neither.
 	s.metrics = newMetrics(opts.Registerer, s)
 
+	s.blocksDue.Store(1) // Nobody has looked.
 	groups := make(chan []*pending, 1)
 	s.running.Go(func() { s.write(groups) })
 	s.running.Go(func() { s.foldGroups(groups) })
