@@ -17,7 +17,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(COMMIT)
 
-.PHONY: all build demo test test-long lint fuzz bench bench-peers soak crawlers strace redis clean
+.PHONY: all build demo test test-long lint fuzz bench bench-peers bench-exports soak crawlers strace redis clean
 
 all: build
 
@@ -55,11 +55,26 @@ fuzz:
 bench: build
 	go run ./bench/load -footfall bin/footfall
 
-# Footfall beside other systems. Both this and the drawing of the soak are a Go
-# module of their own, which needs cgo.
+# Footfall beside other systems: BENCH_RUNS of the way in, the first of them with
+# exports. This and all drawing is a Go module of its own, which needs cgo.
 bench-peers: build redis
 	cd bench/peers && go run . -footfall ../../bin/footfall -runs $(BENCH_RUNS) -out ../results/peers.txt
 	cd bench/peers && go tool benchstat -col /peer ../results/peers.txt
+
+# All figures and graphs of exports: beside other systems, on large sites, after
+# restarts, beside page views, and how they grow.
+EXPORT_PEERS  = footfall,redis-memory,duckdb-appender
+EXPORT_CURVES = days paths visitors
+
+bench-exports: build redis
+	cd bench/peers && go run . -footfall ../../bin/footfall -only $(EXPORT_PEERS),go-maps -out ../results/exports-peers.txt
+	cd bench/peers && go run . -footfall ../../bin/footfall -only $(EXPORT_PEERS) -days 365 -events 8111111 \
+	  -lengths 1,2,4,7,14,30,60,90,180,365 -queries 7 -points ../results/curve-days.csv
+	go run ./bench/load -footfall bin/footfall -measure restart,year,many-paths,live,spread,paths-curve,visitors-curve \
+	  -curves bench/results -out bench/results/exports.txt
+	cd bench/peers && for axis in $(EXPORT_CURVES); do \
+	  go run ./plot -curves -in ../results/curve-$$axis.csv -out ../results/curve-$$axis.png -title "totals and top 50, by $$axis" || exit 1; \
+	done
 
 soak: build
 	go run ./bench/soak -footfall bin/footfall -duration $(SOAK_DURATION) -rate $(SOAK_RATE) -out bench/results/soak.csv

@@ -13,11 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Load is requests that are to be sent over some connections, each of which
-// sends the next one when it has the answer to the one before.
+// Load is requests that are to be sent over some connections.
 type Load struct {
 	Address     string // of the server: host and port
 	Connections int
+	// Every is the time from one request to the next, of all connections together,
+	// whether or not those before were answered; a request that finds no connection
+	// free is late. 0 means that a connection sends the next request as soon as it
+	// has the answer to the one before.
+	Every time.Duration
 	// Expect is the status that answers must have. A 503 is obeyed: the request is
 	// sent again after its Retry-After. Anything else ends the load.
 	Expect int
@@ -26,6 +30,8 @@ type Load struct {
 	// own, for Next to keep memory in where a request is not ready yet.
 	Next func(ctx context.Context, scratch *[]byte) (request []byte, ok bool)
 
+	started  time.Time
+	due      atomic.Int64 // requests that a connection waits to send, or has sent
 	answered atomic.Int64
 }
 
@@ -39,19 +45,10 @@ type Report struct {
 	Elapsed time.Duration
 	// Refused counts the 503s that were obeyed.
 	Refused int
-	// Latencies are the times from writing a request to its whole answer, of all
-	// that were answered as expected, in ascending order.
-	Latencies []time.Duration
-}
-
-// Percentile returns the latency that p percent of the requests did not exceed,
-// and 0 without requests.
-func (r *Report) Percentile(p float64) time.Duration {
-	if len(r.Latencies) == 0 {
-		return 0
-	}
-	rank := int(p / 100 * float64(len(r.Latencies)))
-	return r.Latencies[min(rank, len(r.Latencies)-1)]
+	// Latencies are those of all requests that were answered as expected: from
+	// writing a request to its whole answer, or, where the load says how often a
+	// request is due, from when it was due.
+	Latencies Latencies
 }
 
 // Run sends the load. It connects before the clock starts. What was answered
@@ -70,12 +67,12 @@ func (l *Load) Run(ctx context.Context) (Report, error) {
 		}
 	}
 	runtime.GC() // What rendering left behind is not to be collected in the time that is measured.
-	started := time.Now()
+	l.started = time.Now()
 	for _, s := range senders {
 		group.Go(func() error { return s.run(groupCtx) })
 	}
 	err := group.Wait()
-	report := Report{Elapsed: time.Since(started)}
+	report := Report{Elapsed: time.Since(l.started)}
 	for _, s := range senders {
 		report.Refused += s.refused
 		report.Latencies = append(report.Latencies, s.latencies...)
@@ -90,26 +87,43 @@ type sender struct {
 	conn      *Conn
 	scratch   []byte
 	refused   int
-	latencies []time.Duration
+	latencies Latencies
 }
 
 func (s *sender) run(ctx context.Context) error {
 	defer func() { _ = s.conn.Close() }() // Everything was answered, or the error says more.
 	for {
+		due, err := s.load.wait(ctx)
+		if err != nil {
+			return err
+		}
 		request, ok := s.load.Next(ctx, &s.scratch)
 		if !ok {
 			return ctx.Err()
 		}
-		if err := s.send(ctx, request); err != nil {
+		if err := s.send(ctx, request, due); err != nil {
 			return err
 		}
 	}
 }
 
+// wait waits until another request is due, and returns when that is: the zero
+// time where it is at once.
+func (l *Load) wait(ctx context.Context) (due time.Time, err error) {
+	if l.Every == 0 {
+		return due, nil
+	}
+	due = l.started.Add(time.Duration(l.due.Add(1)-1) * l.Every)
+	return due, Wait(ctx, time.Until(due))
+}
+
 // send sends one request until it is answered as expected.
-func (s *sender) send(ctx context.Context, request []byte) error {
+func (s *sender) send(ctx context.Context, request []byte, due time.Time) error {
 	for {
-		started := time.Now()
+		started := due
+		if due.IsZero() {
+			started = time.Now()
+		}
 		response, err := s.conn.Do(request)
 		if err != nil {
 			return errors.Join(ctx.Err(), err)

@@ -11,13 +11,16 @@ import (
 	"footfall/bench/report"
 	"footfall/bench/service"
 	"footfall/bench/workload"
-	"footfall/sketch"
 )
 
 // measureImport imports a made-up access log. The time is that of the whole
 // command, from its start to its end.
-func measureImport(ctx context.Context, o options, s *service.Server, dir string) error {
-	log, err := workload.NewAccessLog(workload.AccessLogConfig{Seed: 1, From: sketch.FirstDay + 9000, Lines: o.lines})
+func measureImport(ctx context.Context, o options) error {
+	return onServer(ctx, o, "import", func(s *service.Server, dir string) error { return importLog(ctx, o, s, dir) })
+}
+
+func importLog(ctx context.Context, o options, s *service.Server, dir string) error {
+	log, err := workload.NewAccessLog(workload.AccessLogConfig{Seed: 1, From: firstDay, Lines: o.lines})
 	if err != nil {
 		return err
 	}
@@ -42,5 +45,5 @@ func measureImport(ctx context.Context, o options, s *service.Server, dir string
 	}
 	result := report.Result{Name: "Import/format=combined", Operations: truth.Lines, Elapsed: elapsed}
 	result.Values = []report.Value{result.Rate("lines/s"), report.Bytes("peak-anon", peak)}
-	return report.Write(os.Stdout, result)
+	return report.Write(o.out, result)
 }

@@ -1,50 +1,94 @@
 // Command load measures a footfall binary on the made-up workload: page views a
 // second over HTTP, at once and sustained, lines a second of an import, the time
-// of an export, memory and disk. It starts the binary on a data directory of its
-// own and checks what it answers against the truth. Its output is for benchstat.
+// of an export on sites of several sizes, after a start and while page views come,
+// memory and disk. It starts the binary on a data directory of its own and checks
+// what it answers against the truth. Its output is for benchstat.
 //
 // The client runs on the same machine and takes its share of it. It is as lean as
-// package client makes it, and requests are rendered before the clock starts.
+// package client makes it, and what is timed is rendered before the clock starts.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"footfall/bench/report"
 	"footfall/bench/service"
 	"footfall/bench/workload"
-	"footfall/sketch"
 )
 
 type options struct {
 	binary      string
 	serveFlags  service.Flags
 	runs        int
-	events      int
+	measure     string
+	workload    workload.EventsConfig // what is not 0 in it is so for every site
 	batch       int
 	connections int
-	sustain     time.Duration
 	lines       int
 	exports     int
+	restarts    int
+	duration    time.Duration
+	rate        float64 // page views a second
+	queryRate   float64 // exports a second
+	phase       time.Duration
+	phases      int
+	curves      string
+	name        string // of the file that the results go to as well
+	out         io.Writer
+}
+
+// measurement is something that is measured, on servers of its own.
+type measurement struct {
+	name string
+	run  func(context.Context, options) error
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"events", measureEvents},
+		{"import", measureImport},
+		{"sustained", measureSustained},
+		{"restart", measureRestart},
+		{"year", measureYear},
+		{"many-paths", measureManyPaths},
+		{"live", measureLive},
+		{"spread", measureSpread},
+		{"paths-curve", measurePathsCurve},
+		{"visitors-curve", measureVisitorsCurve},
+	}
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "footfall", "bin/footfall", "binary to measure")
 	flag.Var(&o.serveFlags, "serve-flag", "flag for footfall serve, such as -serve-flag=--max-body-bytes=1048576; may be repeated")
-	flag.IntVar(&o.runs, "runs", 1, "runs, each on a server and a data directory of its own")
-	flag.IntVar(&o.events, "events", 2_000_000, "page views to post")
+	flag.IntVar(&o.runs, "runs", 1, "runs, each on servers and data directories of its own")
+	flag.StringVar(&o.measure, "measure", "events,import", "what to measure, with commas in between: "+strings.Join(names(measurements()), ", "))
+	flag.IntVar(&o.workload.Events, "events", 0, "page views of a site; 0 are as many as each measurement has by itself")
+	flag.IntVar(&o.workload.Days, "days", 0, "days of a site, with the same meaning of 0")
+	flag.IntVar(&o.workload.Paths, "paths", 0, "paths of a site, with the same meaning of 0")
+	flag.IntVar(&o.workload.Humans, "humans", 0, "visitors of a site that are people, with the same meaning of 0")
+	flag.IntVar(&o.workload.AIs, "ais", 0, "visitors of a site that are AI agents, with the same meaning of 0")
 	flag.IntVar(&o.batch, "batch", 1000, "page views in a request")
 	flag.IntVar(&o.connections, "connections", 8, "connections that post")
-	flag.DurationVar(&o.sustain, "sustain", 0, "instead of all else, repeat the page views on later days for so long")
-	flag.IntVar(&o.lines, "lines", 1_000_000, "lines to import; 0 leaves the import out")
-	flag.IntVar(&o.exports, "exports", 30, "exports of each range; 0 leaves exports and their check against the truth out")
+	flag.IntVar(&o.lines, "lines", 1_000_000, "lines to import")
+	flag.IntVar(&o.exports, "exports", 30, "exports of each kind; 0 asks for none")
+	flag.IntVar(&o.restarts, "restarts", 30, "restarts before first exports")
+	flag.DurationVar(&o.duration, "duration", time.Minute, "how long sustained, live and spread page views come")
+	flag.Float64Var(&o.rate, "rate", 500_000, "live and spread page views a second")
+	flag.Float64Var(&o.queryRate, "query-rate", 20, "exports a second while they come")
+	flag.DurationVar(&o.phase, "phase", 10*time.Second, "how long each phase takes, with exports and without, in which page views come as fast as they can")
+	flag.IntVar(&o.phases, "phases", 3, "phases of each of the two kinds")
+	flag.StringVar(&o.curves, "curves", "bench/results", "directory to write the points of curves to")
+	flag.StringVar(&o.name, "out", "", "file to write the results to, beside standard output")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -55,69 +99,57 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	config := workload.EventsConfig{Seed: 1, From: sketch.FirstDay + 9000, Events: o.events}
-	if o.sustain > 0 {
-		config.From = sketch.FirstDay // There are more days after it.
-	}
-	events, err := workload.NewEvents(config)
+	selected, err := selectMeasurements(o.measure)
 	if err != nil {
 		return err
 	}
-	if err := report.Begin(os.Stdout, "footfall-flags: "+o.serveFlags.String()); err != nil {
+	o.out = os.Stdout
+	if o.name != "" {
+		file, err := os.Create(o.name)
+		if err != nil {
+			return fmt.Errorf("writing results: %w", err)
+		}
+		defer func() { _ = file.Close() }() // Every line is written as it comes, and its error returned.
+		o.out = io.MultiWriter(os.Stdout, file)
+	}
+	if err := begin(ctx, o); err != nil {
 		return err
 	}
-	measurements := []func(context.Context, options, *service.Server, *workload.Events) error{measureEvents, measureExports}
-	if o.sustain > 0 {
-		measurements = measurements[:0]
-		measurements = append(measurements, measureSustained)
-	}
 	for range o.runs {
-		if err := onServer(ctx, o, "events", func(s *service.Server, _ string) error {
-			for _, measure := range measurements {
-				if err := measure(ctx, o, s, events); err != nil {
-					return err
-				}
+		for _, m := range selected {
+			if err := m.run(ctx, o); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
 			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if o.lines == 0 || o.sustain > 0 {
-			continue
-		}
-		if err := onServer(ctx, o, "import", func(s *service.Server, dir string) error { return measureImport(ctx, o, s, dir) }); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-// onServer starts a server, measures what is named, stops it cleanly and tells what it leaves
-// on disk. measure is also given a directory for files of its own.
-func onServer(ctx context.Context, o options, what string, measure func(s *service.Server, dir string) error) error {
-	dir, err := os.MkdirTemp("", "footfall-load-")
-	if err != nil {
-		return fmt.Errorf("making a data directory: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // It is the system's temporary directory.
-	data := filepath.Join(dir, "data")
-	s, err := service.Start(ctx, service.Options{Binary: o.binary, Data: data, Flags: o.serveFlags, Log: os.Stderr})
+// begin writes what the results have in common.
+func begin(ctx context.Context, o options) error {
+	version, err := service.Version(ctx, o.binary)
 	if err != nil {
 		return err
 	}
-	if err := measure(s, dir); err != nil {
-		_ = s.Stop() // The error says more.
-		return err
+	return report.Begin(o.out, "footfall: "+version, "footfall-flags: "+o.serveFlags.String())
+}
+
+func names(of []measurement) (names []string) {
+	for _, m := range of {
+		names = append(names, m.name)
 	}
-	started := time.Now()
-	if err := s.Stop(); err != nil {
-		return err
+	return names
+}
+
+// selectMeasurements returns the measurements of a list of names, in their order.
+func selectMeasurements(list string) (selected []measurement, err error) {
+	all := measurements()
+	for name := range strings.SplitSeq(list, ",") {
+		at := slices.Index(names(all), name)
+		if at < 0 {
+			return nil, fmt.Errorf("there is no measurement %q, only %s", name, strings.Join(names(all), ", "))
+		}
+		selected = append(selected, all[at])
 	}
-	stopped := report.Result{Name: "Stop/after=" + what, Operations: 1, Elapsed: time.Since(started)}
-	bytes, err := service.DiskBytes(data)
-	if err != nil {
-		return err
-	}
-	stopped.Values = []report.Value{report.Bytes("disk", bytes)}
-	return report.Write(os.Stdout, stopped)
+	return selected, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 	"golang.org/x/sync/errgroup"
 
-	"footfall/bench/report"
+	"footfall/bench/service"
 	"footfall/bench/workload"
 )
 
@@ -25,13 +25,31 @@ import (
 //   - committed: a commit every 1,000 events, which is what Footfall promises
 //     for a request of as many
 func duckdbPeers() []peer {
-	with := func(name string, flush int) peer {
-		return peer{name: name, version: duckdbVersion, ingest: func(ctx context.Context, o options, events *workload.Events, dir string) (report.Result, error) {
-			return ingestDuckDB(ctx, o, events, dir, flush)
+	with := func(name string, flush int, asked bool) peer {
+		return peer{name: name, version: duckdbVersion, start: func(ctx context.Context, _ options, dir string) (system, error) {
+			db, err := openDuckDB(filepath.Join(dir, "events.duckdb"))
+			if err != nil {
+				return nil, err
+			}
+			if _, err := db.ExecContext(ctx, "CREATE TABLE views (seen TIMESTAMP, path VARCHAR, visitor VARCHAR, ai BOOLEAN)"); err != nil {
+				return nil, errors.Join(fmt.Errorf("making a table: %w", err), db.Close())
+			}
+			return &duckDBPeer{duckDB: db, flush: flush, asked: asked}, nil
 		}}
 	}
-	return []peer{with("duckdb-appender", 0), with("duckdb-committed", 1000)}
+	return []peer{with("duckdb-appender", 0, true), with("duckdb-committed", 1000, false)}
 }
+
+// duckDBPeer is a DuckDB that is measured.
+type duckDBPeer struct {
+	duckDB
+	flush int  // events after which it commits; 0 leaves that to it
+	asked bool // what it keeps is the same in all variants
+}
+
+func (d *duckDBPeer) process() service.Process { return 0 }
+
+func (d *duckDBPeer) stop() error { return d.Close() }
 
 func duckdbVersion(ctx context.Context, _ options) (version string, err error) {
 	db, err := openDuckDB("")
@@ -41,6 +59,10 @@ func duckdbVersion(ctx context.Context, _ options) (version string, err error) {
 	err = db.QueryRowContext(ctx, "SELECT version()").Scan(&version)
 	return version, errors.Join(err, db.Close())
 }
+
+// connections are how many append at once, one for each processor of the machines
+// that this is measured on.
+const connections = 2
 
 // duckDB is a database, and what makes connections that an appender takes.
 type duckDB struct {
@@ -57,44 +79,30 @@ func openDuckDB(name string) (duckDB, error) {
 	return duckDB{DB: sql.OpenDB(connector), connector: connector}, nil
 }
 
-func ingestDuckDB(ctx context.Context, o options, events *workload.Events, dir string, flush int) (report.Result, error) {
-	const connections = 2
+func (d *duckDBPeer) ingest(ctx context.Context, events *workload.Events) (time.Duration, error) {
 	shares := make([][]view, connections)
-	number := 0
+	number, total := 0, 0
 	for b := range events.Batches(1000) {
 		for v, err := range views(b) {
 			if err != nil {
-				return report.Result{}, err
+				return 0, err
 			}
 			shares[number%connections] = append(shares[number%connections], v)
 		}
 		number++
+		total += b.Events
 	}
-	result := report.Result{Operations: o.events}
-	db, err := openDuckDB(filepath.Join(dir, "events.duckdb"))
-	if err != nil {
-		return result, err
+	runtime.GC() // As for Footfall: of what rendering left behind.
+	started := time.Now()
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, share := range shares {
+		group.Go(func() error { return d.appendViews(groupCtx, share, d.flush) })
 	}
-	err = func() error {
-		if _, err := db.ExecContext(ctx, "CREATE TABLE views (seen TIMESTAMP, path VARCHAR, visitor VARCHAR, ai BOOLEAN)"); err != nil {
-			return fmt.Errorf("making a table: %w", err)
-		}
-		runtime.GC() // As for Footfall: of what rendering left behind.
-		started := time.Now()
-		group, groupCtx := errgroup.WithContext(ctx)
-		for _, share := range shares {
-			group.Go(func() error { return db.appendViews(groupCtx, share, flush) })
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-		result.Elapsed = time.Since(started)
-		return db.check(ctx, o.events)
-	}()
-	if err := stopped(err, db.Close); err != nil {
-		return result, err
+	if err := group.Wait(); err != nil {
+		return 0, err
 	}
-	return withSizes(result, 0, dir)
+	elapsed := time.Since(started)
+	return elapsed, d.check(ctx, total)
 }
 
 // appendViews appends views, and commits after every flush of them, unless that

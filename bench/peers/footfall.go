@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
-	"strings"
+	"time"
 
 	"footfall/bench/client"
-	"footfall/bench/report"
 	"footfall/bench/service"
 	"footfall/bench/workload"
 )
@@ -17,64 +16,57 @@ import (
 // footfallPeers is Footfall as it is meant to be used: newline-delimited JSON over
 // HTTP, every request answered after the sync.
 func footfallPeers() []peer {
-	return []peer{{name: "footfall", version: footfallVersion, ingest: ingestFootfall}}
+	return []peer{{
+		name:    "footfall",
+		version: func(ctx context.Context, o options) (string, error) { return service.Version(ctx, o.footfall) },
+		start: func(ctx context.Context, o options, dir string) (system, error) {
+			server, err := service.Start(ctx, service.Options{Binary: o.footfall, Data: filepath.Join(dir, "data")})
+			return &footfall{server: server}, err
+		},
+	}}
 }
 
-func footfallVersion(ctx context.Context, o options) (string, error) {
-	out, err := exec.CommandContext(ctx, o.footfall, "version").Output()
-	return strings.Join(strings.Fields(string(out)), " "), err
+type footfall struct {
+	server *service.Server
+	conn   *service.ExportConn // nil until exports are asked for
 }
 
-func ingestFootfall(ctx context.Context, o options, events *workload.Events, dir string) (report.Result, error) {
+func (f *footfall) ingest(ctx context.Context, events *workload.Events) (time.Duration, error) {
 	const batch, connections = 1000, 8
-	var result report.Result
-	data := filepath.Join(dir, "data")
-	server, err := service.Start(ctx, service.Options{Binary: o.footfall, Data: data})
-	if err != nil {
-		return result, err
-	}
 	var requests [][]byte
 	for b := range events.Batches(batch) {
-		request, err := server.Events(b.Body)
+		request, err := f.server.Events(b.Body)
 		if err != nil {
-			return result, stopped(err, server.Stop)
+			return 0, err
 		}
 		requests = append(requests, request)
 	}
-	load := client.Load{Address: server.Address(), Connections: connections, Expect: http.StatusAccepted, Next: client.All(requests)}
-	peak, err := server.Process().Watch(func() error {
-		sent, err := load.Run(ctx)
-		result.Elapsed = sent.Elapsed
-		return err
-	})
+	load := client.Load{Address: f.server.Address(), Connections: connections, Expect: http.StatusAccepted, Next: client.All(requests)}
+	sent, err := load.Run(ctx)
 	if err == nil && load.Answered() != len(requests) {
 		err = fmt.Errorf("%d requests were answered of %d", load.Answered(), len(requests))
 	}
-	if err := stopped(err, server.Stop); err != nil {
-		return result, err
-	}
-	result.Operations = o.events
-	return withSizes(result, peak, data)
+	return sent.Elapsed, err
 }
 
-// withSizes adds the rate, the peak of memory, in bytes, and the size of a
-// directory to a result.
-func withSizes(result report.Result, peak int64, dir string) (report.Result, error) {
-	disk, err := service.DiskBytes(dir)
-	if err != nil {
-		return result, err
+// counters waits until days that are over are merged, as on a site they are.
+func (f *footfall) counters(ctx context.Context) ([]counter, error) {
+	if _, err := f.server.Settle(ctx); err != nil {
+		return nil, err
 	}
-	result.Values = append(result.Values, result.Rate("events/s"), report.Bytes("disk", disk))
-	if peak > 0 {
-		result.Values = append(result.Values, report.Bytes("peak-anon", peak))
+	var err error
+	if f.conn, err = f.server.DialExports(ctx); err != nil {
+		return nil, err
 	}
-	return result, nil
+	return []counter{{name: "footfall", prepare: f.conn.Prepare}}, nil
 }
 
-// stopped stops a system, and returns the error before that, if any: it says more.
-func stopped(before error, stop func() error) error {
-	if err := stop(); before == nil {
-		return err
+func (f *footfall) process() service.Process { return f.server.Process() }
+
+func (f *footfall) stop() error {
+	var err error
+	if f.conn != nil {
+		err = f.conn.Close()
 	}
-	return before
+	return errors.Join(err, f.server.Stop())
 }

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/bench/client"
-	"footfall/bench/report"
 	"footfall/bench/service"
 	"footfall/bench/workload"
+	"footfall/sketch"
 )
 
 // redisPeers is Redis with its HyperLogLog: PFADD twice an event, to the key of the
@@ -33,15 +33,16 @@ import (
 // It is spared the rewriting of its log, which costs it up to half its rate, and
 // without which the log grows without end.
 func redisPeers() []peer {
-	with := func(name string, flags ...string) peer {
-		return peer{name: name, version: redisVersion, ingest: func(ctx context.Context, o options, events *workload.Events, dir string) (report.Result, error) {
-			return ingestRedis(ctx, o, events, dir, flags)
+	with := func(name string, asked bool, flags ...string) peer {
+		return peer{name: name, version: redisVersion, start: func(ctx context.Context, o options, dir string) (system, error) {
+			server, err := startRedis(ctx, o.redisServer, dir, flags)
+			return &redis{redisServer: server, asked: asked}, err
 		}}
 	}
 	return []peer{
-		with("redis-always", "--appendonly", "yes", "--appendfsync", "always"),
-		with("redis-everysec", "--appendonly", "yes", "--appendfsync", "everysec"),
-		with("redis-memory", "--appendonly", "no"),
+		with("redis-always", false, "--appendonly", "yes", "--appendfsync", "always"),
+		with("redis-everysec", false, "--appendonly", "yes", "--appendfsync", "everysec"),
+		with("redis-memory", true, "--appendonly", "no"),
 	}
 }
 
@@ -50,27 +51,25 @@ func redisVersion(ctx context.Context, o options) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func ingestRedis(ctx context.Context, o options, events *workload.Events, dir string, flags []string) (report.Result, error) {
-	const batch, connections = 1000, 2
-	var result report.Result
-	pipelines, err := renderRedis(events, batch)
-	if err != nil {
-		return result, err
-	}
-	redis, err := startRedis(ctx, o.redisServer, dir, flags)
-	if err != nil {
-		return result, err
-	}
-	peak, err := service.Process(redis.cmd.Process.Pid).Watch(func() error {
-		result.Elapsed, err = redis.send(ctx, pipelines, connections)
-		return err
-	})
-	if err := stopped(err, redis.stop); err != nil {
-		return result, err
-	}
-	result.Operations = o.events
-	return withSizes(result, peak, dir)
+// redis is a Redis that is measured.
+type redis struct {
+	*redisServer
+	asked   bool // how it keeps what it was told makes no difference to answers
+	keys    redisKeys
+	counter *redisCounter // nil until exports are asked for
 }
+
+func (r *redis) ingest(ctx context.Context, events *workload.Events) (time.Duration, error) {
+	const batch, connections = 1000, 2
+	pipelines, keys, err := renderRedis(events, batch)
+	if err != nil {
+		return 0, err
+	}
+	r.keys = keys
+	return r.send(ctx, pipelines, connections)
+}
+
+func (r *redis) process() service.Process { return service.Process(r.cmd.Process.Pid) }
 
 // pipeline is commands that are sent together.
 type pipeline struct {
@@ -78,25 +77,55 @@ type pipeline struct {
 	replies  int
 }
 
-func renderRedis(events *workload.Events, batch int) ([]pipeline, error) {
-	var pipelines []pipeline
+// redisKeys are the keys that there are, by path and traffic, in the order of their
+// dates.
+type redisKeys map[string]*[2][]redisKey
+
+type redisKey struct {
+	date string
+	key  string
+}
+
+// add returns the key of the visitors of a path on a date by a kind of traffic. It
+// is asked for in the order of the dates.
+func (k redisKeys) add(v view, path string) string {
+	traffic := sketch.Human
+	if v.ai {
+		traffic = sketch.AI
+	}
+	of := k[path]
+	if of == nil {
+		of = new([2][]redisKey)
+		k[path] = of
+	}
+	days := of[traffic]
+	if len(days) == 0 || days[len(days)-1].date != v.date {
+		key := v.date + ":" + traffic.String()
+		if path != anyPath {
+			key += ":" + path
+		}
+		of[traffic] = append(days, redisKey{date: v.date, key: key})
+		return key
+	}
+	return days[len(days)-1].key
+}
+
+// renderRedis renders all events, and returns their keys as well.
+func renderRedis(events *workload.Events, batch int) (pipelines []pipeline, keys redisKeys, err error) {
+	keys = make(redisKeys)
 	for b := range events.Batches(batch) {
 		p := pipeline{commands: make([]byte, 0, 2*len(b.Body))}
 		for v, err := range views(b) {
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			key := v.date + ":human"
-			if v.ai {
-				key = v.date + ":ai"
-			}
-			p.commands = appendCommand(p.commands, "PFADD", key+":"+v.path, v.visitor)
-			p.commands = appendCommand(p.commands, "PFADD", key, v.visitor)
+			p.commands = appendCommand(p.commands, "PFADD", keys.add(v, v.path), v.visitor)
+			p.commands = appendCommand(p.commands, "PFADD", keys.add(v, anyPath), v.visitor)
 			p.replies += 2
 		}
 		pipelines = append(pipelines, p)
 	}
-	return pipelines, nil
+	return pipelines, keys, nil
 }
 
 // appendCommand writes a command as an array of bulk strings

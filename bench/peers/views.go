@@ -19,6 +19,9 @@ type view struct {
 	at      time.Time
 }
 
+// anyPath stands for all paths of the site.
+const anyPath = ""
+
 // views returns the page views of a batch. The lines are those of package
 // workload, in which no value holds a quote.
 func views(batch workload.Batch) iter.Seq2[view, error] {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"footfall/bench/client"
 )
@@ -49,16 +50,40 @@ var (
 // must be called. When ctx ends, the server goes on: it is stopped as a user
 // does, not killed.
 func Start(ctx context.Context, options Options) (*Server, error) {
-	s := &Server{options: options, logged: make(chan struct{}), client: new(http.Client)}
-	args := append([]string{"serve", "--data", options.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, options.Flags...)
-	s.cmd = exec.CommandContext(context.WithoutCancel(ctx), options.Binary, args...)
-	stderr, err := s.cmd.StderrPipe()
+	s := &Server{options: options, client: new(http.Client)}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Restart stops the server cleanly, starts another process on the same data, and
+// returns how long that takes to serve. It listens on another port. After an
+// error, no server runs.
+func (s *Server) Restart(ctx context.Context) (time.Duration, error) {
+	if err := s.Stop(); err != nil {
+		return 0, err
+	}
+	started := time.Now()
+	err := s.start(ctx)
+	return time.Since(started), err
+}
+
+// start starts the process, and returns when it serves.
+func (s *Server) start(ctx context.Context) error {
+	args := append([]string{"serve", "--data", s.options.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, s.options.Flags...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), s.options.Binary, args...)
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", options.Binary, err)
+		return fmt.Errorf("starting %s: %w", s.options.Binary, err)
 	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", options.Binary, err)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", s.options.Binary, err)
 	}
+	s.cmd, s.address, s.logged = cmd, "", make(chan struct{})
 	var said strings.Builder
 	lines := bufio.NewScanner(stderr)
 	for s.address == "" && lines.Scan() {
@@ -71,20 +96,18 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		fmt.Fprintln(&said, lines.Text())
 	}
 	if s.address == "" {
-		return nil, errors.Join(fmt.Errorf("%s did not start: %s", options.Binary, &said), s.cmd.Wait())
+		close(s.logged)
+		return errors.Join(fmt.Errorf("%s did not start: %s", s.options.Binary, &said), cmd.Wait())
 	}
-	go func() {
-		defer close(s.logged)
+	go func(logged chan<- struct{}) {
+		defer close(logged)
 		for lines.Scan() {
-			if options.Log != nil {
-				fmt.Fprintln(options.Log, lines.Text())
+			if s.options.Log != nil {
+				fmt.Fprintln(s.options.Log, lines.Text())
 			}
 		}
-	}()
-	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
-	}
-	return s, nil
+	}(s.logged)
+	return nil
 }
 
 func (s *Server) prepare(ctx context.Context) (err error) {

@@ -1,5 +1,5 @@
-// Command plot draws the samples of a soak: memory over time with its budget, and
-// below it open files and goroutines.
+// Command plot draws results: the samples of a soak, which are memory over time with
+// its budget and below it open files and goroutines; or points of curves.
 package main
 
 import (
@@ -20,14 +20,16 @@ type options struct {
 	in, out string
 	title   string
 	budget  float64 // MiB
+	curves  bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.in, "in", "soak.csv", "samples, as the soak writes them")
+	flag.StringVar(&o.in, "in", "soak.csv", "samples, as the soak writes them, or points")
 	flag.StringVar(&o.out, "out", "soak.png", "PNG to draw")
 	flag.StringVar(&o.title, "title", "footfall serve under a steady load", "title")
 	flag.Float64Var(&o.budget, "budget", 512, "memory budget in MiB; 0 draws none")
+	flag.BoolVar(&o.curves, "curves", false, "draw points of curves instead of a soak")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "plot:", err)
@@ -47,6 +49,13 @@ func run(o options) error {
 	s, err := readSamples(o.in)
 	if err != nil {
 		return err
+	}
+	if o.curves {
+		panel, err := curvePanel(s, o)
+		if err != nil {
+			return err
+		}
+		return drawPanels(o.out, panel)
 	}
 	memory, err := memoryPanel(s, o)
 	if err != nil {
