@@ -47,6 +47,7 @@ type listings struct {
 	recent  *list.List            // kept entries, the last used first
 	bytes   int                   // of kept entries
 	waiting []*entry              // for the worker, in the order they came
+	rested  time.Time             // when the worker may rank again what nobody waits for
 	closed  bool
 
 	changed chan struct{} // holds one where more is waiting or asked for, or closed is set
@@ -69,6 +70,7 @@ type entry struct {
 	snapshot sketch.Snapshot
 	requests int                // that wait for it to be made
 	due      time.Time          // when it is made though no request waits; by time.Now, as timers are
+	began    time.Time          // its making, by the same clock
 	cancel   context.CancelFunc // of its making; nil before
 	place    *list.Element      // among the recent; nil while it is not kept
 

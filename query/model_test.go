@@ -156,7 +156,10 @@ func TestListingsAgainstAModel(t *testing.T) {
 }
 
 func compareWithModel(t *testing.T, o *office, bound int, operations []operation) error {
-	const unit = 100_000
+	const (
+		unit  = 100_000
+		takes = time.Microsecond // each ranking; the clock of the site stands meanwhile
+	)
 	ranker := versions(modelPaths)
 	var asked operation      // the request that goes on
 	taken := []operation{{}} // by version, the request that its snapshot was taken for
@@ -166,6 +169,7 @@ func compareWithModel(t *testing.T, o *office, bound int, operations []operation
 		return answer(number, within)
 	}
 	ranker.all = func(_ context.Context, ranking *sketch.Ranking) error {
+		time.Sleep(takes)
 		ranker.mu.Lock()
 		defer ranker.mu.Unlock()
 		op := taken[ranking.Position]
@@ -187,7 +191,7 @@ func compareWithModel(t *testing.T, o *office, bound int, operations []operation
 		status, body := s.get(fmt.Sprintf("x=%d&offset=%d&limit=%d", op.walk, op.offset, op.limit))
 		synctest.Wait()
 		if op.patient {
-			time.Sleep(patience)
+			time.Sleep(patience + 6*(1+rest)*takes) // Six walks may wait.
 			synctest.Wait()
 		}
 		wanted, answered := m.request(op)
@@ -247,7 +251,7 @@ func TestManyAtOnce(t *testing.T) {
 				if random.IntN(3) == 0 {
 					time.AfterFunc(time.Duration(random.IntN(100))*time.Microsecond, leave)
 				}
-				// With those who wait for what was replaced, fewer than the queue takes.
+				// With two that wait for what was replaced, as many as the queue takes.
 				text := fmt.Sprintf("other=%d&offset=%d", random.IntN(6), 50*random.IntN(3))
 				if status, body := s.getAs(request, s.keys.docs, "docs", text); status != http.StatusOK && request.Err() == nil {
 					t.Errorf("%s: status %d: %s", text, status, body)

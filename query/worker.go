@@ -16,9 +16,14 @@ const maxSnapshots = 16
 // patience is how long a snapshot waits before it is ranked though nobody asked for
 // more. A client that wants the next page asks at once, mostly; one that wants the
 // first alone, and often, asks for that again, which replaces the one before. Each
-// is worth the wait: to rank all takes several times what the first page took. Of
-// more than maxSnapshots different walks that begin within it, the oldest go.
+// is worth the wait: to rank all takes several times what the first page took.
 const patience = 250 * time.Millisecond
+
+// rest is how long the worker rests from rankings that nobody waits for, in times of
+// what the last one took: they take a tenth of its time at most, however many first
+// pages come. What is asked for is ranked meanwhile. Of more than maxSnapshots that
+// wait, for patience to end or the rest, the oldest go.
+const rest = 9
 
 // enqueue lets an entry wait for the worker, and following pages find it. Where
 // that is one snapshot too many, the oldest goes that nobody asks for yet, if need
@@ -84,21 +89,22 @@ func (l *listings) next() (*entry, context.Context, sketch.Snapshot) {
 	snapshot := e.snapshot
 	e.snapshot = nil
 	e.anew = snapshot == nil
+	e.began = time.Now()
 	ctx, cancel := context.WithCancel(l.working)
 	e.cancel = cancel
 	return e, ctx, snapshot
 }
 
 // turn returns the index of the entry to make: the first one that is asked for, or
-// else the first, once it has waited long enough. Until then it is -1, and due says
-// when to look again. It is called with l.mu held.
+// else the first, once it has waited long enough and the worker is rested. Until
+// then it is -1, and due says when to look again. It is called with l.mu held.
 func (l *listings) turn() (index int, due <-chan time.Time) {
 	asked := slices.IndexFunc(l.waiting, func(e *entry) bool { return e.requests > 0 })
 	if asked >= 0 || len(l.waiting) == 0 {
 		return asked, nil
 	}
 	// All have snapshots, and become due in the order they came.
-	if wait := time.Until(l.waiting[0].due); wait > 0 {
+	if wait := max(time.Until(l.waiting[0].due), time.Until(l.rested)); wait > 0 {
 		return -1, time.After(wait)
 	}
 	return 0, nil
@@ -129,6 +135,9 @@ func (l *listings) finish(e *entry, listing sketch.Listing, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.cancel()
+	if rested := time.Now().Add(rest * time.Since(e.began)); e.requests == 0 && rested.After(l.rested) {
+		l.rested = rested // Not earlier than it was: somebody may have asked for e in the rest, and gone.
+	}
 	switch {
 	case err != nil && l.closed:
 		err = errClosed

@@ -88,24 +88,24 @@ func (s *stage) askFollowing(walk int) *answer { return s.ask(fmt.Sprintf("x=%d&
 // finish ends the All that goes on.
 func (s *stage) finish(err error) {
 	s.t.Helper()
-	if !s.tryFinish(err) {
+	defer synctest.Wait()
+	select {
+	case s.end <- err:
+	default:
 		s.t.Error("nothing is being ranked")
 	}
 }
 
-// finishAll ends the one that goes on, and those that it kept from their turn.
+// finishAll ends the one that goes on, and those that it kept from their turn, until
+// the worker is rested and has nothing left.
 func (s *stage) finishAll() {
-	for s.tryFinish(nil) {
-	}
-}
-
-func (s *stage) tryFinish(err error) bool {
 	defer synctest.Wait()
-	select {
-	case s.end <- err:
-		return true
-	default:
-		return false
+	for idle := time.After(time.Hour); ; {
+		select {
+		case s.end <- nil:
+		case <-idle:
+			return
+		}
 	}
 }
 
@@ -253,8 +253,9 @@ func TestAFirstPageReplacesOneThatIsRanked(t *testing.T) {
 		s.expectBegan(1, 2, 3)
 		following.leave() // Now there is nobody left.
 		synctest.Wait()
+		s.expectOpen(1)
+		s.finishAll()
 		s.expectBegan(1, 2, 3, 4)
-		s.finish(nil)
 		s.expectVersion(s.askFollowing(1), 4)
 	})
 }

@@ -180,7 +180,7 @@ func mergeParts(txn *badger.Txn, id part.ID, of []part.ID, put func(database.Ent
 
 	var writer part.GroupWriter
 	group := newGroupUnion(reader, roots)
-	for _, number := range groupNumbers(roots, nil) {
+	for _, number := range groupNumbers(roots) {
 		if err := group.load(number, nil); err != nil {
 			return err
 		}

@@ -118,12 +118,6 @@ func (w *entryWriter) number(project sketch.ProjectNumber, p *projectOverlay) ([
 	return numbers, nil
 }
 
-// numberedCell is the difference of a path's cell.
-type numberedCell struct {
-	number uint32
-	cell   *sketch.Cell
-}
-
 func (w *entryWriter) day(id part.ID, today *dayOverlay, numbers []uint32) error {
 	old, err := namedRoot(w.txn, id)
 	if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"footfall/internal/part"
 	"footfall/sketch"
 )
 
@@ -226,4 +227,64 @@ func (o *overlay) view(project sketch.ProjectNumber, within sketch.Range) view {
 		v.days = append(v.days, of)
 	}
 	return v
+}
+
+// numberedCell is what an overlay has of a path on a day.
+type numberedCell struct {
+	number uint32 // of the path
+	cell   *sketch.Cell
+}
+
+// groupedCells are cells by the group of their path. There can be as many as an
+// overlay holds, and a snapshot has to put them in order: so they are counted, and
+// then put where they belong. To sort them takes ten times as long.
+type groupedCells struct {
+	cells []numberedCell
+	ends  []int // by group, of its cells
+}
+
+// count counts the cells of a view, whose paths have numbers.
+func (g *groupedCells) count(v view, numbers []uint32) {
+	for _, day := range v.days {
+		for _, c := range day.cells {
+			group, _ := part.GroupOf(numbers[c.path])
+			if missing := int(group) + 1 - len(g.ends); missing > 0 {
+				g.ends = append(g.ends, make([]int, missing)...)
+			}
+			g.ends[group]++
+		}
+	}
+}
+
+// allocate makes room for what was counted.
+func (g *groupedCells) allocate() {
+	begin := 0
+	for group, count := range g.ends {
+		g.ends[group] = begin // Where its next cell goes, and in the end where they end.
+		begin += count
+	}
+	g.cells = make([]numberedCell, begin)
+}
+
+// add adds the cells of a view that was counted.
+func (g *groupedCells) add(v view, numbers []uint32) {
+	for _, day := range v.days {
+		for _, c := range day.cells {
+			group, _ := part.GroupOf(numbers[c.path])
+			g.cells[g.ends[group]] = numberedCell{number: numbers[c.path], cell: c.cell}
+			g.ends[group]++
+		}
+	}
+}
+
+// of returns the cells of a group.
+func (g *groupedCells) of(group uint32) []numberedCell {
+	if int(group) >= len(g.ends) {
+		return nil
+	}
+	begin := 0
+	if group > 0 {
+		begin = g.ends[group-1]
+	}
+	return g.cells[begin:g.ends[group]]
 }

@@ -130,7 +130,7 @@ type bounded struct {
 // scan goes through the tables of all groups, and counts the totals and, if it is
 // to, every path.
 func (v *snapshot) scan(ctx context.Context, count bool) (*scan, error) {
-	numbers := groupNumbers(v.roots, v.cells)
+	numbers := v.groups()
 	found := make([]scan, len(numbers))
 	result := new(scan)
 	var siteViews [2]uint64
@@ -161,7 +161,7 @@ func (v *snapshot) scan(ctx context.Context, count bool) (*scan, error) {
 }
 
 func (v *snapshot) scanGroup(u *groupUnion, number uint32, count bool, found *scan) error {
-	if err := u.load(number, v.cellsOf(number)); err != nil {
+	if err := u.load(number, v.cells.of(number)); err != nil {
 		return err
 	}
 	for slot := range part.GroupPaths {
@@ -185,15 +185,16 @@ func (v *snapshot) scanGroup(u *groupUnion, number uint32, count bool, found *sc
 	return nil
 }
 
-// cellsOf returns the cells of the overlays in a group.
-func (v *snapshot) cellsOf(group uint32) []numberedCell {
-	from, _ := slices.BinarySearchFunc(v.cells, part.NumberOf(group, 0), func(c numberedCell, number uint32) int {
-		return cmp.Compare(c.number, number)
-	})
-	to, _ := slices.BinarySearchFunc(v.cells, part.NumberOf(group+1, 0), func(c numberedCell, number uint32) int {
-		return cmp.Compare(c.number, number)
-	})
-	return v.cells[from:to]
+// groups returns the numbers of the groups that parts or overlays have, in order.
+func (v *snapshot) groups() []uint32 {
+	numbers := groupNumbers(v.roots)
+	for group := range v.cells.ends {
+		if len(v.cells.of(uint32(group))) > 0 {
+			numbers = append(numbers, uint32(group))
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // site counts the distinct visitors of the site, and its views.
@@ -243,7 +244,7 @@ func (v *snapshot) count(ctx context.Context, totals sketch.Count, paths []uint3
 	slices.SortFunc(groups, func(a, b pathRun) int { return cmp.Compare(b.to-b.from, a.to-a.from) })
 	err := v.each(ctx, len(groups), func(u *groupUnion, i int) error {
 		run := groups[i]
-		if err := u.load(run.group, v.cellsOf(run.group)); err != nil {
+		if err := u.load(run.group, v.cells.of(run.group)); err != nil {
 			return err
 		}
 		for at := run.from; at < run.to; at++ {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +23,7 @@ type snapshot struct {
 	txn    *badger.Txn
 	reader part.Reader
 	roots  []*part.Root
-	cells  []numberedCell // of the overlays, in the order of their paths' numbers
+	cells  groupedCells   // of the overlays
 	sites  []*sketch.Cell // of the overlays
 	names  *pathNames
 	places places // in which order paths of equal totals stand
@@ -82,7 +81,7 @@ func (v *snapshot) Close() {
 	}
 	v.closed = true
 	v.txn.Discard()
-	v.cells, v.sites = nil, nil
+	v.cells, v.sites = groupedCells{}, nil
 	<-v.store.snapshots
 }
 
@@ -113,12 +112,13 @@ func (v *snapshot) open(views []view) error {
 	for i, view := range views {
 		for _, day := range view.days {
 			v.sites = append(v.sites, day.site)
-			for _, c := range day.cells {
-				v.cells = append(v.cells, numberedCell{number: numbers[i][c.path], cell: c.cell})
-			}
 		}
+		v.cells.count(view, numbers[i])
 	}
-	slices.SortFunc(v.cells, func(a, b numberedCell) int { return cmp.Compare(a.number, b.number) })
+	v.cells.allocate()
+	for i, view := range views {
+		v.cells.add(view, numbers[i])
+	}
 	return nil
 }
 

@@ -26,19 +26,12 @@ func readRoots(txn *badger.Txn, ids []part.ID) ([]*part.Root, error) {
 	return roots, nil
 }
 
-// groupNumbers returns the numbers of the groups that parts or cells have, in
-// order. The cells are in the order of their paths' numbers.
-func groupNumbers(roots []*part.Root, cells []numberedCell) []uint32 {
+// groupNumbers returns the numbers of the groups that parts have, in order.
+func groupNumbers(roots []*part.Root) []uint32 {
 	var numbers []uint32
 	for _, root := range roots {
 		for _, g := range root.Groups {
 			numbers = append(numbers, g.Number)
-		}
-	}
-	for _, c := range cells {
-		group, _ := part.GroupOf(c.number)
-		if last := len(numbers) - 1; last < 0 || numbers[last] != group {
-			numbers = append(numbers, group)
 		}
 	}
 	slices.Sort(numbers)
