@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -107,7 +108,10 @@ func (x *Exports) Visitors(w http.ResponseWriter, r *http.Request, project acces
 	key := listingKey{apiKey: api.KeyID(r), project: project.Number, within: p.within, walk: walkOf(r.URL.RawQuery)}
 	var ranking *sketch.Ranking
 	if p.offset == 0 {
-		ranking, err = x.firstPage(r.Context(), key, p.limit)
+		err = whileDaysGo(func() error {
+			ranking, err = x.firstPage(r.Context(), key, p.limit)
+			return err
+		})
 	} else {
 		ranking, err = x.followingPage(r.Context(), key, p.offset, p.limit)
 	}
@@ -118,6 +122,18 @@ func (x *Exports) Visitors(w http.ResponseWriter, r *http.Request, project acces
 	timer.ObserveDuration()
 	api.Write(w, http.StatusOK, page)
 	return nil
+}
+
+// whileDaysGo asks again where days were deleted meanwhile, which happens seldom and
+// not thrice in a row.
+func whileDaysGo(ask func() error) error {
+	var err error
+	for range 3 {
+		if err = ask(); !errors.Is(err, sketch.ErrDaysDeleted) {
+			return err
+		}
+	}
+	return err
 }
 
 // firstPage ranks no more than the page needs. Pages that follow find the ranking

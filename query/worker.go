@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -59,7 +60,7 @@ func (l *listings) work() {
 			return
 		}
 		listing, err := l.rank(ctx, e.key, snapshot)
-		if err != nil && snapshot != nil && ctx.Err() == nil {
+		if err != nil && snapshot != nil && ctx.Err() == nil && !errors.Is(err, sketch.ErrDaysDeleted) {
 			// Nobody else is told: its following pages are computed anew.
 			l.logger.Warn("Ranking for following pages failed.", "project", e.key.project, "days", e.key.within, "error", err)
 		}
@@ -120,14 +121,21 @@ func (l *listings) wake() {
 
 // rank ranks all of a snapshot, or of a new one where there is none.
 func (l *listings) rank(ctx context.Context, key listingKey, snapshot sketch.Snapshot) (sketch.Listing, error) {
-	if snapshot == nil {
-		var err error
-		if snapshot, err = l.ranker.Snapshot(ctx, key.project, key.within); err != nil {
-			return nil, err
-		}
+	if snapshot != nil {
+		defer snapshot.Close()
+		return snapshot.All(ctx)
 	}
-	defer snapshot.Close()
-	return snapshot.All(ctx)
+	var listing sketch.Listing
+	err := whileDaysGo(func() error {
+		snapshot, err := l.ranker.Snapshot(ctx, key.project, key.within)
+		if err != nil {
+			return err
+		}
+		defer snapshot.Close()
+		listing, err = snapshot.All(ctx)
+		return err
+	})
+	return listing, err
 }
 
 // finish keeps what was made, and hands it to the requests that wait.

@@ -32,3 +32,7 @@ var (
 	// before that.
 	ErrUnavailable = errors.New("the store takes no more page views")
 )
+
+// ErrDaysDeleted is the error of a snapshot from before a deletion of days. Another
+// one that is taken now succeeds.
+var ErrDaysDeleted = errors.New("days were deleted meanwhile")

@@ -126,6 +126,14 @@ func CellsGroup(key []byte) (group uint32, generation sketch.Position) {
 	return binary.BigEndian.Uint32(key[header:]), sketch.Position(binary.BigEndian.Uint64(key[header+4:]))
 }
 
+func splitCellsKey(key []byte) (level uint8, run uint32, err error) {
+	const header = 1 + 8 + 1
+	if len(key) < header+1+4 {
+		return 0, 0, fmt.Errorf("key %q names no cells", key)
+	}
+	return key[header], binary.BigEndian.Uint32(key[header+1:]), nil
+}
+
 // CellsKey is the key of a table, whose ordinal is 0, or of the sets behind it.
 func CellsKey(project sketch.ProjectNumber, level uint8, run, group uint32, generation sketch.Position, ordinal uint16) []byte {
 	key := make([]byte, 0, 1+8+1+1+4+4+8+2)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -93,6 +94,28 @@ func EachKey(txn *badger.Txn, prefix []byte, visit func(key []byte) error) error
 		if err := visit(cursor.Item().Key()); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// EachCells calls visit with the parts of a project that have tables or sets. Each
+// costs one seek.
+func EachCells(txn *badger.Txn, project sketch.ProjectNumber, visit func(level uint8, run uint32)) error {
+	opts := badger.DefaultIteratorOptions
+	opts.Prefix = append(VisitsPrefix(project), visitsCells)
+	opts.PrefetchValues = false
+	cursor := txn.NewIterator(opts)
+	defer cursor.Close()
+	for cursor.Rewind(); cursor.Valid(); {
+		level, run, err := splitCellsKey(cursor.Item().Key())
+		if err != nil {
+			return err
+		}
+		visit(level, run)
+		if run == math.MaxUint32 {
+			level++
+		}
+		cursor.Seek(CellsPrefix(project, level, run+1))
 	}
 	return nil
 }

@@ -70,3 +70,21 @@ func NumberOf(group uint32, slot uint8) uint32 { return group*GroupPaths + uint3
 // Site is the number of the group in which the sets of the site stand, which has no
 // table. Its generation is in the root.
 const Site uint32 = 1<<32 - 1
+
+// PrefixesBefore returns what the keys begin with of all parts, named or not, that
+// hold a day before a day: of a level they are the runs below one, which few
+// prefixes of their four bytes cover.
+func PrefixesBefore(project sketch.ProjectNumber, before sketch.Day) [][]byte {
+	var prefixes [][]byte
+	for level := Day; level <= MaxLevel; level++ {
+		end := uint32(max(0, (before+level.Days()-1)/level.Days()))
+		for _, whole := range [][]byte{database.RootKey(project, uint8(level), end), database.CellsPrefix(project, uint8(level), end)} {
+			for i := len(whole) - 4; i < len(whole); i++ {
+				for b := range whole[i] {
+					prefixes = append(prefixes, append(whole[:i:i], b))
+				}
+			}
+		}
+	}
+	return prefixes
+}

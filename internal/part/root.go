@@ -124,15 +124,21 @@ func ReadRoot(txn *badger.Txn, id ID) (*Root, error) {
 	return r, nil
 }
 
-// EachRoot calls visit with the parts of a project that have a root, whether or not
-// its directory names them.
-func EachRoot(txn *badger.Txn, project sketch.ProjectNumber, visit func(ID)) error {
-	return database.EachKey(txn, database.RootPrefix(project), func(key []byte) error {
+// Each calls visit with the parts of a project that have anything in the database,
+// whether or not its directory names them: twice with most.
+func Each(txn *badger.Txn, project sketch.ProjectNumber, visit func(ID)) error {
+	err := database.EachKey(txn, database.RootPrefix(project), func(key []byte) error {
 		level, run, err := database.SplitRootKey(key)
 		if err == nil {
 			visit(ID{Project: project, Level: Level(level), Run: run})
 		}
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	return database.EachCells(txn, project, func(level uint8, run uint32) {
+		visit(ID{Project: project, Level: Level(level), Run: run})
 	})
 }
 

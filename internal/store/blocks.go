@@ -22,6 +22,12 @@ import (
 func (s *Store) buildBlocks() error {
 	s.checkpointTurn.Lock()
 	defer s.checkpointTurn.Unlock()
+	s.mu.Lock()
+	interrupted := s.flushing != nil
+	s.mu.Unlock()
+	if interrupted {
+		return nil // A checkpoint failed, and some days are ahead of others.
+	}
 	today := sketch.DayOf(s.now())
 	if today != s.merged {
 		// The days that ended since may complete a block of any project.
@@ -33,8 +39,13 @@ func (s *Store) buildBlocks() error {
 	due := 0
 	for project := range s.unmerged {
 		left, err := s.buildProject(project, today)
-		if err != nil {
+		switch {
+		case errors.Is(err, sketch.ErrDiskFull), errors.Is(err, database.ErrFailed):
 			return fmt.Errorf("merging the days of project %d: %w", project, err)
+		case err != nil:
+			// Answers are right without the block, or tell what is damaged. Nobody
+			// else's page views are refused for it. It is tried again tomorrow.
+			s.logger.Error("Merging days failed.", "project", uint64(project), "error", err)
 		}
 		if left == 0 {
 			delete(s.unmerged, project)
@@ -84,7 +95,7 @@ func (s *Store) isBusy() bool {
 	case <-s.queue.closed:
 		return true
 	default:
-		return len(s.checkpointDue) > 0 || len(s.checkpointAsked) > 0
+		return len(s.checkpointDue) > 0 || len(s.checkpointAsked) > 0 || s.turnWanted.Load() > 0
 	}
 }
 

@@ -164,3 +164,40 @@ func TestLateViewIsMerged(t *testing.T) {
 	}
 	checkCells(t, n.db, 1, visits)
 }
+
+// What is damaged of one project keeps no block of another from being built, and no
+// page view from being taken.
+func TestDamageConcernsItsProjectAlone(t *testing.T) {
+	n := open(t, onDisk(faultfs.New()), func(opts *store.Options) {
+		opts.Now = func() time.Time { return (storetest.FirstDay).Start() } // Nothing is over.
+	})
+	for day := range sketch.Day(3) {
+		for _, project := range []sketch.ProjectNumber{1, 2} {
+			n.commit(t, project, sketch.PageView{Path: "/a", Visitor: 1, Day: storetest.FirstDay + day})
+		}
+	}
+	if err := n.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	value := get(t, n.db, rootKey(storetest.FirstDay))
+	value[len(value)-1] ^= 1
+	put(t, n.db, rootKey(storetest.FirstDay), value)
+	if err := n.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	n.opts.Now = nil
+	n.start(t)
+	if err := n.Merge(); err != nil {
+		t.Errorf("building blocks: %v", err)
+	}
+	if blocks, err := n.Blocks(2); err != nil || blocks == 0 {
+		t.Errorf("the other project has %d blocks, %v", blocks, err)
+	}
+	n.commit(t, 2, sketch.PageView{Path: "/a", Visitor: 2, Day: storetest.FirstDay + 100})
+	if err := n.Ready(); err != nil {
+		t.Errorf("ready: %v", err)
+	}
+	if err := rankAll(t, n); !errors.Is(err, sketch.ErrCorrupted) {
+		t.Errorf("ranking what is damaged: %v", err)
+	}
+}

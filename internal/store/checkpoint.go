@@ -90,7 +90,11 @@ func (s *Store) askCheckpoint() {
 func (s *Store) checkpoint() error {
 	s.checkpointTurn.Lock()
 	defer s.checkpointTurn.Unlock()
+	return s.checkpointInTurn()
+}
 
+// checkpointInTurn is checkpoint for whoever holds checkpointTurn.
+func (s *Store) checkpointInTurn() error {
 	s.mu.Lock()
 	// What an attempt before left unwritten goes first.
 	if s.flushing == nil && s.active.to > s.active.from {
@@ -112,6 +116,7 @@ func (s *Store) checkpoint() error {
 		s.blocksDue.Add(int64(flushing.daysBefore(sketch.DayOf(s.now()))))
 		s.mu.Lock()
 		s.flushing = nil
+		s.flushed++
 		s.mu.Unlock()
 		s.metrics.checkpointSeconds.Observe(time.Since(started).Seconds())
 		for project := range flushing.projects {

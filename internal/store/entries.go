@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -113,7 +114,10 @@ func (w *entryWriter) number(project sketch.ProjectNumber, p *projectOverlay) ([
 	defer known.mu.Unlock()
 	numbers := make([]uint32, len(p.names))
 	for i, name := range p.names {
-		numbers[i], _ = known.find(name)
+		var found bool
+		if numbers[i], found = known.find(name); !found {
+			return nil, fmt.Errorf("path %q of project %d was given no number", name, project)
+		}
 	}
 	return numbers, nil
 }

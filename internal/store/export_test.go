@@ -83,6 +83,7 @@ func (s *Store) HoldCheckpoint(share float64, during func()) error {
 	}
 	s.mu.Lock()
 	s.flushing = nil
+	s.flushed++
 	s.mu.Unlock()
 	return nil
 }

@@ -17,11 +17,12 @@ import (
 //	human + AI - total
 //	views human, views AI
 type listing struct {
-	db     *database.DB
-	names  *pathNames
-	whole  sketch.Ranking // without rows
-	rows   []byte
-	begins []listingPlace // of every listingStride-th row
+	db      *database.DB
+	deleted func() bool // whether the project is
+	names   *pathNames
+	whole   sketch.Ranking // without rows
+	rows    []byte
+	begins  []listingPlace // of every listingStride-th row
 }
 
 type listingPlace struct {
@@ -32,10 +33,13 @@ type listingPlace struct {
 const listingStride = 64
 
 func newListing(v *snapshot, scan *scan) *listing {
+	queue, project := v.store.queue, v.project // Not the snapshot, which the listing outlives.
+	deleted := func() bool { return queue.isDeleted(project) }
 	l := &listing{
-		db:    v.store.db,
-		names: v.names,
-		whole: sketch.Ranking{Position: v.at, Totals: scan.totals, Views: scan.views, Paths: len(scan.rows)},
+		db:      v.store.db,
+		deleted: deleted,
+		names:   v.names,
+		whole:   sketch.Ranking{Position: v.at, Totals: scan.totals, Views: scan.views, Paths: len(scan.rows)},
 	}
 	total := scan.totals.Total
 	for i, row := range scan.rows {
@@ -90,6 +94,9 @@ func (l *listing) Page(ctx context.Context, offset, limit int) (*sketch.Ranking,
 		}
 	}
 	names, err := l.names.names(l.db, numbers)
+	if err != nil && l.deleted() {
+		err = sketch.ErrProjectDeleted // Its paths are gone.
+	}
 	if err != nil {
 		return nil, err
 	}

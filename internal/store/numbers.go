@@ -84,7 +84,8 @@ func (n *numbering) lock(project sketch.ProjectNumber) *pathNumbers {
 	}
 }
 
-// shrink forgets projects until the paths of the others fit, but for one.
+// shrink forgets projects until the paths of the others fit, but for one, which may
+// be none.
 func (n *numbering) shrink(but sketch.ProjectNumber) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,6 +124,10 @@ func (p *pathNumbers) load(txn *badger.Txn, project sketch.ProjectNumber) error 
 		p.byHash[hash], p.hashes[number], order[number] = number, hash, place
 		place++
 	})
+	if err == nil && int(place) != len(order) {
+		// Numbers have no gaps. Without this path, another would get its number.
+		err = sketch.Corrupted(database.PathPrefix(project), "it has %d paths, and numbers up to %d", place, len(order)-1)
+	}
 	p.order, p.loaded = order, err == nil
 	return err
 }
@@ -177,32 +182,23 @@ func (p *pathNumbers) add(paths []string) {
 	p.order = nil
 }
 
-// places returns by number the place of each path among all in byte order, with
-// further ones that are to have the numbers behind. Only their order matters.
-func (p *pathNumbers) places(db *database.DB, project sketch.ProjectNumber, further []string) (places, error) {
-	order := places{known: p.order}
-	err := db.View(func(txn *badger.Txn) error {
-		if order.known == nil && len(p.hashes) > 0 {
-			order.known = make([]uint32, len(p.hashes))
-			place := uint32(0)
-			err := p.each(txn, project, func(_ []byte, number uint32) {
-				if int(number) < len(order.known) {
-					order.known[number] = place
-				}
-				place++
-			})
-			if err != nil {
-				return err
-			}
-			p.order = order.known
+// places returns by number the place of each path among all in byte order.
+func (p *pathNumbers) places(txn *badger.Txn, project sketch.ProjectNumber) ([]uint32, error) {
+	if p.order != nil {
+		return p.order, nil
+	}
+	order := make([]uint32, len(p.hashes))
+	place := uint32(0)
+	err := p.each(txn, project, func(_ []byte, number uint32) {
+		if int(number) < len(order) {
+			order[number] = place
 		}
-		var err error
-		order.further, err = p.placeFurther(txn, project, further)
-		return err
+		place++
 	})
 	if err != nil {
-		return places{}, fmt.Errorf("ordering the paths of project %d: %w", project, err)
+		return nil, fmt.Errorf("ordering the paths of project %d: %w", project, err)
 	}
+	p.order = order
 	return order, nil
 }
 
@@ -212,6 +208,9 @@ type places struct {
 	further []uint64 // by number, less the known ones
 }
 
+// has reports whether there is a path with a number.
+func (p places) has(number uint32) bool { return int(number) < len(p.known)+len(p.further) }
+
 // of returns a number that is lower for a path that comes before another.
 func (p places) of(number uint32) uint64 {
 	if int(number) < len(p.known) {
@@ -220,20 +219,25 @@ func (p places) of(number uint32) uint64 {
 	return p.further[int(number)-len(p.known)]
 }
 
-// placeFurther places each of the further paths before the first known one that
-// comes behind it, in their own order.
-func (p *pathNumbers) placeFurther(txn *badger.Txn, project sketch.ProjectNumber, further []string) ([]uint64, error) {
+// placeFurther places each of further paths, in their own order, before the first
+// known one that comes behind it. Few are looked for one by one; with many, all keys
+// are gone through once.
+func placeFurther(txn *badger.Txn, project sketch.ProjectNumber, known []uint32, further []string) ([]uint64, error) {
 	order := make([]int, len(further))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(further[a], further[b]) })
 	found := make([]uint64, len(further))
-	if len(p.hashes) == 0 {
+	if len(known) == 0 {
 		for i, path := range order {
 			found[path] = uint64(i)
 		}
 		return found, nil
+	}
+	const seek = 16 // times what going on to the next key takes
+	if seek*len(further) > len(known) {
+		return found, placeMany(txn, project, further, order, found)
 	}
 	opts := badger.DefaultIteratorOptions
 	opts.Prefix = database.PathPrefix(project)
@@ -241,20 +245,36 @@ func (p *pathNumbers) placeFurther(txn *badger.Txn, project sketch.ProjectNumber
 	cursor := txn.NewIterator(opts)
 	defer cursor.Close()
 	for i, path := range order {
-		before := uint64(len(p.hashes))
+		before := uint64(len(known))
 		if cursor.Seek(database.PathKey(project, further[path])); cursor.Valid() {
 			key := cursor.Item().Key()
 			number, err := readNumber(txn, key)
 			if err != nil {
 				return nil, err
 			}
-			if int(number) < len(p.order) {
-				before = uint64(p.order[number])
+			if int(number) < len(known) {
+				before = uint64(known[number])
 			}
 		}
 		found[path] = before<<32 | uint64(i+1)
 	}
 	return found, nil
+}
+
+func placeMany(txn *badger.Txn, project sketch.ProjectNumber, further []string, order []int, found []uint64) error {
+	place, next := uint64(0), 0
+	put := func(before func(path string) bool) {
+		for ; next < len(order) && before(further[order[next]]); next++ {
+			found[order[next]] = place<<32 | uint64(next+1)
+		}
+	}
+	err := database.EachKey(txn, database.PathPrefix(project), func(key []byte) error {
+		put(func(path string) bool { return path < string(database.SplitPathKey(key)) })
+		place++
+		return nil
+	})
+	put(func(string) bool { return true })
+	return err
 }
 
 // numberEntries are what puts paths and the numbers from first on into the
@@ -324,6 +344,7 @@ func (s *Store) giveNumbers(o *overlay) error {
 		for _, g := range all {
 			g.known.mu.Unlock()
 		}
+		s.numbers.shrink(0)
 	}()
 	for _, project := range slices.Sorted(maps.Keys(o.projects)) {
 		names := o.projects[project].names

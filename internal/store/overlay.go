@@ -35,12 +35,6 @@ type projectOverlay struct {
 	// by these numbers, which are those of the overlay alone.
 	paths map[string]uint32
 	names []string
-
-	// epoch grows with every snapshot of the project. A cell that was last cloned
-	// in an earlier epoch may be held by a reader and is cloned before it changes;
-	// a cell of the current epoch is changed in place. So without queries nothing
-	// is copied, and with them each touched cell is copied once a query at most.
-	epoch uint64
 }
 
 type dayOverlay struct {
@@ -51,6 +45,12 @@ type dayOverlay struct {
 	site  *difference
 	paths map[uint32]*difference
 	cells []*difference // those of paths, to be gone through quickly
+
+	// epoch grows with every snapshot that has the day. A cell that was last cloned in
+	// an earlier epoch may be held by a reader and is cloned before it changes; a cell
+	// of the current epoch is changed in place. So without queries of the day nothing
+	// is copied, and with them each touched cell is copied once a query at most.
+	epoch uint64
 }
 
 // difference is what the visits of the overlay add to one cell.
@@ -110,8 +110,8 @@ func (o *overlay) fold(at sketch.Position, b *record, ahead floors) error {
 		if near.cell == nil || near.day != visit.Day {
 			*near = nearCell{day: visit.Day, cell: o.cell(p, today, b.paths[visit.Path])}
 		}
-		o.add(p, today.site, visit)
-		o.add(p, near.cell, visit)
+		o.add(today, today.site, visit)
+		o.add(today, near.cell, visit)
 	}
 	if !b.mark.IsZero() {
 		p.sources[b.mark.Source] = b.mark
@@ -130,7 +130,7 @@ func (o *overlay) day(p *projectOverlay, project sketch.ProjectNumber, day sketc
 	if cells := p.days[day]; cells != nil {
 		return cells, nil
 	}
-	site := &difference{cell: sketch.NewCell(sketch.SitePrecision), epoch: p.epoch}
+	site := &difference{cell: sketch.NewCell(sketch.SitePrecision)}
 	cells := &dayOverlay{site: site, paths: make(map[uint32]*difference)}
 	if ahead != nil {
 		var err error
@@ -154,7 +154,7 @@ func (o *overlay) cell(p *projectOverlay, today *dayOverlay, name []byte) *diffe
 	}
 	cell := today.paths[path]
 	if cell == nil {
-		cell = &difference{cell: sketch.NewCell(sketch.PathPrecision), epoch: p.epoch, path: path}
+		cell = &difference{cell: sketch.NewCell(sketch.PathPrecision), epoch: today.epoch, path: path}
 		today.paths[path] = cell
 		today.cells = append(today.cells, cell)
 		o.bytes += differenceBytes + cell.cell.MemoryBytes()
@@ -162,10 +162,10 @@ func (o *overlay) cell(p *projectOverlay, today *dayOverlay, name []byte) *diffe
 	return cell
 }
 
-func (o *overlay) add(p *projectOverlay, d *difference, visit *sketch.Visit) {
-	if d.epoch != p.epoch {
+func (o *overlay) add(today *dayOverlay, d *difference, visit *sketch.Visit) {
+	if d.epoch != today.epoch {
 		d.cell = d.cell.Clone()
-		d.epoch = p.epoch
+		d.epoch = today.epoch
 	}
 	before := d.cell.Visitors[visit.Traffic].MemoryBytes()
 	d.cell.Add(visit.Traffic, visit.Visitor)
@@ -213,13 +213,13 @@ func (o *overlay) view(project sketch.ProjectNumber, within sketch.Range) view {
 	if p == nil {
 		return v
 	}
-	p.epoch++
 	v.names = p.names
 	for day, cells := range p.days {
 		// A day without cells was written by a checkpoint that was interrupted.
 		if !within.Contains(day) || len(cells.cells) == 0 {
 			continue
 		}
+		cells.epoch++
 		of := dayView{day: day, site: cells.site.cell, cells: make([]pathCell, len(cells.cells))}
 		for i, d := range cells.cells {
 			of.cells[i] = pathCell{path: d.path, cell: d.cell}

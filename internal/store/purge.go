@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
@@ -30,38 +31,34 @@ func (s *Store) DeleteProject(ctx context.Context, project sketch.ProjectNumber)
 }
 
 func (s *Store) dropVisits(ctx context.Context, project sketch.ProjectNumber) error {
-	resume, err := s.settle(ctx)
-	if err != nil {
+	defer s.takeTurn()()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.settle(ctx); err != nil {
 		return err
 	}
-	defer resume()
 	s.numbers.forget(project)
 	return s.db.Drop(database.VisitsPrefix(project))
 }
 
-// settle brings all that was acknowledged into the database, and keeps writing,
-// checkpoints and the building of blocks out until resume is called.
-func (s *Store) settle(ctx context.Context) (resume func(), err error) {
-	// With the writer kept out, a checkpoint reaches the end of the log, so that
-	// all of the log is dropped. Cutting it while others append would leave the
-	// segment in which the last batch of what is deleted lies.
-	s.writing.Lock()
-	defer func() {
-		if err != nil {
-			s.writing.Unlock()
-		}
-	}()
-	if err := s.awaitFolded(ctx, s.queue.acknowledged()); err != nil {
-		return nil, err
-	}
-	if err := s.checkpoint(); err != nil {
-		return nil, err
-	}
+// takeTurn keeps checkpoints and the building of blocks out until release is
+// called. It comes before keeping the writer out, which waits for nobody then.
+func (s *Store) takeTurn() (release func()) {
+	s.turnWanted.Add(1)
 	s.checkpointTurn.Lock()
-	return func() {
-		s.checkpointTurn.Unlock()
-		s.writing.Unlock()
-	}, nil
+	s.turnWanted.Add(-1)
+	return s.checkpointTurn.Unlock
+}
+
+// settle brings all that was acknowledged into the database. The caller holds
+// checkpointTurn and writing. With the writer kept out, a checkpoint reaches the end
+// of the log, so that all of the log is dropped. Cutting it while others append would
+// leave the segment in which the last batch of what is deleted lies.
+func (s *Store) settle(ctx context.Context) error {
+	if err := s.awaitFolded(ctx, s.queue.acknowledged()); err != nil {
+		return err
+	}
+	return s.checkpointInTurn()
 }
 
 // DeleteDays removes what page views made of a project's days before a day. Those
@@ -79,38 +76,41 @@ func (s *Store) DeleteDays(ctx context.Context, project sketch.ProjectNumber, be
 }
 
 func (s *Store) dropDays(ctx context.Context, project sketch.ProjectNumber, before sketch.Day) error {
-	resume, err := s.settle(ctx)
-	if err != nil {
+	defer s.takeTurn()()
+	if err := s.unname(ctx, project, before); err != nil {
 		return err
 	}
-	defer resume()
+	s.deletions.Add(1) // Snapshots from before miss what goes.
+	return s.db.Drop(part.PrefixesBefore(project, before)...)
+}
+
+// unname takes days out of their directory. What no directory names does not count,
+// so this is what deletes them.
+func (s *Store) unname(ctx context.Context, project sketch.ProjectNumber, before sketch.Day) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
 	var directory *part.Directory
-	err = s.db.View(func(txn *badger.Txn) (err error) {
+	err := s.db.View(func(txn *badger.Txn) (err error) {
 		directory, err = part.ReadDirectory(txn, project)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	parts := directory.RemoveBefore(before)
-	if len(parts) == 0 {
+	if len(directory.RemoveBefore(before)) == 0 {
 		return nil
 	}
-	// What no directory names does not count, so this is what deletes them.
-	if err := s.writeDirectory(directory); err != nil {
-		return err
-	}
 	s.unmerged[project] = true
-	var prefixes [][]byte
-	for _, id := range parts {
-		prefixes = append(prefixes, id.Keys()...)
-	}
-	return s.db.Drop(prefixes...)
+	return s.writeDirectory(directory)
 }
 
 // dropUnnamed removes the parts that no directory names: of days that were being
 // deleted, or begun, and of blocks that were taken out of use. Of days that were
-// begun the log still holds everything.
+// begun the log still holds everything. Without room for that they stay until
+// another start.
 func (s *Store) dropUnnamed() error {
 	var prefixes [][]byte
 	err := s.db.View(func(txn *badger.Txn) error {
@@ -123,7 +123,7 @@ func (s *Store) dropUnnamed() error {
 			if err != nil {
 				return err
 			}
-			err = part.EachRoot(txn, project, func(id part.ID) {
+			err = part.Each(txn, project, func(id part.ID) {
 				if !directory.Has(id) {
 					prefixes = append(prefixes, id.Keys()...)
 				}
@@ -137,7 +137,12 @@ func (s *Store) dropUnnamed() error {
 	if err != nil || len(prefixes) == 0 {
 		return err
 	}
-	return s.db.Drop(prefixes...)
+	err = s.db.Drop(prefixes...)
+	if errors.Is(err, sketch.ErrDiskFull) {
+		s.logger.Warn("Days and blocks that are not in use stay, for want of room.", "error", err)
+		return nil
+	}
+	return err
 }
 
 // dropOrphans removes what belongs to no project.

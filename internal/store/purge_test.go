@@ -14,6 +14,7 @@ import (
 
 	"footfall/internal/commitlog/faultfs"
 	"footfall/internal/database"
+	"footfall/internal/part"
 	"footfall/internal/store/storetest"
 	"footfall/sketch"
 )
@@ -235,6 +236,74 @@ func TestDeletionOfWhatWaits(t *testing.T) {
 		t.Error(err)
 	}
 	if err := storetest.Verify(n.rank(t, 2), v, sketch.AllDays()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of deleted days no key is left: neither of blocks that a late view took out of use
+// nor of what a crash left without a root.
+func TestDeletedDaysLeaveNoKey(t *testing.T) {
+	n := open(t, onDisk(faultfs.New()))
+	for day := range sketch.Day(20) {
+		n.commit(t, 1, sketch.PageView{Path: "/a", Visitor: sketch.Hash(day + 1), Day: storetest.FirstDay + day})
+	}
+	if err := n.BuildBlocks(); err != nil {
+		t.Fatal(err)
+	}
+	n.commit(t, 1, sketch.PageView{Path: "/a", Visitor: 100, Day: storetest.FirstDay + 5})
+	if err := n.Checkpoint(); err != nil { // Blocks are out of use.
+		t.Fatal(err)
+	}
+	n.commit(t, 1, sketch.PageView{Path: "/b", Visitor: 100, Day: storetest.FirstDay + 6})
+	interrupt(t, n, .5)
+	n.start(t)
+	for range 2 {
+		if err := n.DeleteDays(t.Context(), 1, storetest.FirstDay+500); err != nil {
+			t.Fatal(err)
+		}
+		err := n.db.View(func(txn *badger.Txn) error {
+			return part.Each(txn, 1, func(id part.ID) { t.Errorf("%v is left", id) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ranking := n.rank(t, 1); ranking.Paths != 0 {
+		t.Errorf("%d paths are left", ranking.Paths)
+	}
+}
+
+// A ranking that began before days were deleted says so if it misses them, and is
+// never wrong.
+func TestRankingWhileDaysAreDeleted(t *testing.T) {
+	n := open(t, onDisk(faultfs.New()))
+	var visits []sketch.PageView
+	for day := range sketch.Day(30) {
+		visits = append(visits, sketch.PageView{Path: "/a", Visitor: sketch.Hash(day + 1), Day: storetest.FirstDay + day})
+	}
+	n.commit(t, 1, visits...)
+	if err := n.BuildBlocks(); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := n.Snapshot(t.Context(), 1, sketch.AllDays())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	if err := n.DeleteDays(t.Context(), 1, storetest.FirstDay+20); err != nil {
+		t.Fatal(err)
+	}
+	ranking, err := snapshot.Top(t.Context(), 10)
+	if err == nil {
+		err = storetest.Verify(ranking, visits, sketch.AllDays())
+	} else if errors.Is(err, sketch.ErrDaysDeleted) {
+		err = nil
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	left := visits[20:]
+	if err := storetest.Verify(n.rank(t, 1), left, sketch.AllDays()); err != nil {
 		t.Error(err)
 	}
 }

@@ -172,6 +172,9 @@ func (v *snapshot) scanGroup(u *groupUnion, number uint32, count bool, found *sc
 		views := u.views(slot)
 		found.views = addViews(found.views, views)
 		path := part.NumberOf(number, slot)
+		if !v.places.has(path) {
+			return sketch.Corrupted(database.PathNameKey(v.project, path), "it is missing")
+		}
 		if !count {
 			found.paths = append(found.paths, bounded{number: path, most: u.most(slot)})
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -14,11 +15,12 @@ import (
 // snapshot is a sketch.Snapshot: the parts that hold the range, and what the
 // overlays have beyond them.
 type snapshot struct {
-	store   *Store
-	project sketch.ProjectNumber
-	within  sketch.Range
-	at      sketch.Position
-	closed  bool
+	store     *Store
+	project   sketch.ProjectNumber
+	within    sketch.Range
+	at        sketch.Position
+	closed    bool
+	deletions uint64 // of days, as of before
 
 	txn    *badger.Txn
 	reader part.Reader
@@ -32,7 +34,7 @@ type snapshot struct {
 // maxSnapshots bounds how many snapshots are open. Each keeps cells of the overlay
 // that were replaced since, and what Badger replaced. It is more than those that
 // wait for their following pages, so these hold nobody up.
-const maxSnapshots = 64
+const maxSnapshots = 24
 
 // Snapshot returns the page views of a project and range as of one log position:
 // at least that of the last batch acknowledged before the call. A value in Badger
@@ -47,31 +49,48 @@ func (s *Store) Snapshot(ctx context.Context, project sketch.ProjectNumber, with
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	// The overlays and the transaction are taken at one instant: a checkpoint
-	// replaces overlays under the same lock, and writes roots only in between.
-	// So Badger holds of the flushing overlay some days or all, told by their
-	// position, and of the active one none.
-	s.mu.Lock()
-	views := []view{s.active.view(project, within)}
-	if s.flushing != nil {
-		views = append(views, s.flushing.view(project, within))
-	}
-	txn := s.db.Snapshot()
-	s.mu.Unlock()
-
+	deletions := s.deletions.Load()
+	views, txn := s.views(project, within)
 	v := &snapshot{
-		store:   s,
-		project: project,
-		within:  within,
-		at:      views[0].to,
-		txn:     txn,
-		reader:  part.Reader{Txn: txn, Cache: s.cache},
+		store:     s,
+		project:   project,
+		within:    within,
+		at:        views[0].to,
+		deletions: deletions,
+		txn:       txn,
+		reader:    part.Reader{Txn: txn, Cache: s.cache},
 	}
 	if err := v.open(views); err != nil {
 		v.Close()
 		return nil, v.failed(err)
 	}
 	return v, nil
+}
+
+// views returns the overlays' cells and a transaction as of one instant: between the
+// two, no overlay was written to its end. A checkpoint replaces overlays under the
+// same lock, and writes roots only in between; so Badger holds of the flushing overlay
+// some days or all, told by their position, and of the active one none. The
+// transaction is not begun under the lock: it may wait for a write of Badger's.
+func (s *Store) views(project sketch.ProjectNumber, within sketch.Range) ([]view, *badger.Txn) {
+	for {
+		s.mu.Lock()
+		flushed := s.flushed
+		s.mu.Unlock()
+		txn := s.db.Snapshot()
+		s.mu.Lock()
+		if s.flushed != flushed {
+			s.mu.Unlock()
+			txn.Discard()
+			continue
+		}
+		views := []view{s.active.view(project, within)}
+		if s.flushing != nil {
+			views = append(views, s.flushing.view(project, within))
+		}
+		s.mu.Unlock()
+		return views, txn
+	}
 }
 
 // Close lets go of the transaction and of the overlays' cells.
@@ -90,6 +109,9 @@ func (v *snapshot) Close() {
 func (v *snapshot) failed(err error) error {
 	if v.store.queue.isDeleted(v.project) {
 		return sketch.ErrProjectDeleted
+	}
+	if v.store.deletions.Load() != v.deletions {
+		return fmt.Errorf("ranking the visitors of %v: %w: %w", v.within, sketch.ErrDaysDeleted, err)
 	}
 	return fmt.Errorf("ranking the visitors of %v: %w", v.within, err)
 }
@@ -137,7 +159,8 @@ func (v *snapshot) number(views []view) ([][]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer known.mu.Unlock()
+	unlock := sync.OnceFunc(known.mu.Unlock)
+	defer unlock()
 	v.names = &pathNames{project: v.project, known: uint32(len(known.hashes))}
 	further := make(map[string]uint32)
 	numbers := make([][]uint32, len(views))
@@ -158,6 +181,13 @@ func (v *snapshot) number(views []view) ([][]uint32, error) {
 			numbers[i][path] = number
 		}
 	}
-	v.places, err = known.places(v.store.db, v.project, v.names.further)
+	// Under the lock it has the known paths and no others: whoever gives numbers waits.
+	txn := v.store.db.Snapshot()
+	defer txn.Discard()
+	if v.places.known, err = known.places(txn, v.project); err != nil {
+		return nil, err
+	}
+	unlock()
+	v.places.further, err = placeFurther(txn, v.project, v.places.known, v.names.further)
 	return numbers, err
 }

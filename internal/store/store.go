@@ -104,7 +104,9 @@ type Store struct {
 	unmerged map[sketch.ProjectNumber]bool // may have blocks that are due
 	merged   sketch.Day                    // the last one that was looked at all projects on
 
-	blocksDue atomic.Int64 // as of the last look
+	turnWanted atomic.Int32  // how many deletions wait for checkpointTurn
+	deletions  atomic.Uint64 // of days
+	blocksDue  atomic.Int64  // as of the last look
 
 	// Whenever one of these has grown, less may be kept than is remembered of
 	// projects.
@@ -112,6 +114,7 @@ type Store struct {
 	sweeps   atomic.Uint64 // of expired receipts
 
 	mu       sync.Mutex
+	flushed  uint64        // how many overlays were written by checkpoints
 	active   *overlay      // takes what is folded
 	flushing *overlay      // being written by a checkpoint; nil otherwise. It does not change.
 	folded   chan struct{} // closed and replaced whenever active has advanced
