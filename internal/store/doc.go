@@ -27,7 +27,7 @@
 //   - snapshot.go: it takes the overlays and a transaction of Badger at one instant,
 //     and the parts that hold its range.
 //   - rank.go: it goes through the tables of all parts, counts the paths that can be
-//     among the first rows, or all of them, and sorts.
+//     among the first rows, or all of them, and sorts (places.go).
 //   - union.go: the paths of a group are united, from several parts and the overlays.
 //     Building a block unites in the same way.
 //   - listing.go: a whole ranking is kept in a compact form; numbers.go tells the
