@@ -231,6 +231,8 @@ func TestOverload(t *testing.T) {
 func TestBatchesShareASync(t *testing.T) {
 	disk := faultfs.New()
 	n := open(t, onDisk(disk))
+	// The first batch of all makes a segment, with syncs of its own.
+	n.commit(t, 1, sketch.PageView{Path: "/", Day: storetest.FirstDay, Visitor: storetest.Visitor(0)})
 	b := block(disk)
 	defer b.release()
 	const batches = 50
