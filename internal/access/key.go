@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -204,15 +203,12 @@ func (r *Registry) RevokeKey(id string) error {
 // save writes a key to the database and puts it into memory. The caller holds
 // r.changing.
 func (r *Registry) save(key Key) error {
-	payload, err := json.Marshal(storedKey{
+	stored := storedKey{
 		ID: key.ID, Name: key.Name, Scope: key.Scope, Project: key.Project,
 		Created: key.Created, Expires: key.Expires, LastUsed: key.LastUsed, Allow: key.Allow,
-	})
-	if err != nil {
-		return err
 	}
-	err = r.db.Update(func(txn *badger.Txn) error {
-		return database.Set(txn, database.APIKeyKey(key.sum), database.KindKey, payload)
+	err := r.db.Update(func(txn *badger.Txn) error {
+		return database.SetJSON(txn, database.APIKeyKey(key.sum), database.KindKey, stored)
 	})
 	if err != nil {
 		return err

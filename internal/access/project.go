@@ -2,7 +2,6 @@ package access
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -74,11 +73,8 @@ func (r *Registry) CreateProject(id string) (Project, error) {
 		if err := database.SetCounter(txn, projectCounter, last+1); err != nil {
 			return err
 		}
-		payload, err := json.Marshal(storedProject{Number: last + 1, Created: p.Created, Secret: p.Secret[:]})
-		if err != nil {
-			return err
-		}
-		return database.Set(txn, database.ProjectKey(id), database.KindProject, payload)
+		stored := storedProject{Number: last + 1, Created: p.Created, Secret: p.Secret[:]}
+		return database.SetJSON(txn, database.ProjectKey(id), database.KindProject, stored)
 	})
 	if err != nil {
 		return Project{}, fmt.Errorf("creating project %q: %w", id, err)

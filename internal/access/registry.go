@@ -1,7 +1,6 @@
 package access
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -64,8 +63,8 @@ func Open(opts Options) (*Registry, error) {
 
 func (r *Registry) loadProject(key, payload []byte) error {
 	var stored storedProject
-	if err := json.Unmarshal(payload, &stored); err != nil {
-		return &sketch.CorruptionError{Key: append([]byte(nil), key...), Reason: err.Error()}
+	if err := database.DecodeJSON(key, payload, &stored); err != nil {
+		return err
 	}
 	p := Project{ID: database.ProjectID(key), Number: sketch.ProjectNumber(stored.Number), Created: stored.Created}
 	if copy(p.Secret[:], stored.Secret) != len(p.Secret) {
@@ -77,8 +76,8 @@ func (r *Registry) loadProject(key, payload []byte) error {
 
 func (r *Registry) loadKey(key, payload []byte) error {
 	var stored storedKey
-	if err := json.Unmarshal(payload, &stored); err != nil {
-		return &sketch.CorruptionError{Key: append([]byte(nil), key...), Reason: err.Error()}
+	if err := database.DecodeJSON(key, payload, &stored); err != nil {
+		return err
 	}
 	k := Key{
 		ID: stored.ID, Name: stored.Name, Scope: stored.Scope, Project: stored.Project,

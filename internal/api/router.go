@@ -80,11 +80,15 @@ func (router *Router) Public(method, path string, handler http.HandlerFunc) {
 }
 
 // Project routes requests on a project, whose path holds :projectId, to a
-// handler. The request's key must have one of the scopes, or admin.
+// handler. The request's key must have one of the scopes, or admin. What else the
+// path names with a colon is in the request's PathValue.
 func (router *Router) Project(method, path string, handler Handler, scopes ...access.Scope) {
 	router.routes.Handle(method, path, func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		project, key, err := router.authorize(r, params.ByName("projectId"), scopes)
 		if err == nil {
+			for _, param := range params {
+				r.SetPathValue(param.Key, param.Value)
+			}
 			err = handler(w, r.WithContext(context.WithValue(r.Context(), keyID{}, key.ID)), project)
 		}
 		if err != nil {

@@ -11,6 +11,11 @@ import (
 // Every key of the database begins with one of these bytes. They are stored;
 // never renumber or reuse one.
 //
+//	'a' project number, 'i', SHA-256 of route, job and idempotency key -> KindJobReceipt
+//	'a' project number, 'j', job ID                                  -> KindJob
+//	'a' project number, 'l', job ID, number of the first line        -> KindJobLog
+//	'a' project number, 'm', job ID, number of the message           -> KindJobMessage
+//	'a' project number, 's'                                          -> KindJobSettings
 //	'k' SHA-256 of an API key                                        -> KindKey
 //	'n' name of a counter                                            -> KindCounter
 //	'p' project ID, 0                                                -> KindProject
@@ -23,14 +28,22 @@ import (
 //	'v' project number, 'r', level, run                              -> KindRoot
 //
 // Numbers are big endian, so keys sort as numbers do: project numbers and
-// generations take 8 bytes, runs, groups and path numbers 4, ordinals and lengths
-// 2, levels 1. What page views made of a project stands under one prefix, so that
-// one drop removes it.
+// generations take 8 bytes, runs, groups, path numbers, and those of lines and
+// messages 4, ordinals and lengths 2, levels 1. A job ID takes 16. What page views
+// made of a project stands under one prefix, and its agent jobs under another, so
+// that one drop removes them.
 const (
+	prefixJobs    = 'a'
 	prefixKey     = 'k'
 	prefixCounter = 'n'
 	prefixProject = 'p'
 	prefixVisits  = 'v'
+
+	jobReceipt  = 'i'
+	jobRecord   = 'j'
+	jobLog      = 'l'
+	jobMessage  = 'm'
+	jobSettings = 's'
 
 	visitsCells     = 'c'
 	visitsDirectory = 'd'
@@ -54,6 +67,13 @@ const (
 	KindTable     sketch.Kind = 10
 	KindSets      sketch.Kind = 11
 	KindPathName  sketch.Kind = 12 // its payload is the path
+
+	// The payloads of these are JSON, of KindJobLog JSON lines.
+	KindJob         sketch.Kind = 13
+	KindJobMessage  sketch.Kind = 14
+	KindJobLog      sketch.Kind = 15
+	KindJobReceipt  sketch.Kind = 16
+	KindJobSettings sketch.Kind = 17
 )
 
 // APIKeyPrefix begins the keys of all API keys.

@@ -47,11 +47,30 @@ func TestKeysAreFrozen(t *testing.T) {
 			t.Errorf("%s is %q, expected %q", test.name, test.got, test.want)
 		}
 	}
+	id := database.JobID{1, 15: 16}
+	for _, test := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"jobs of all", database.AllJobsPrefix(), "a"},
+		{"jobs", database.JobsPrefix(0x0102), "a\x00\x00\x00\x00\x00\x00\x01\x02"},
+		{"settings", database.JobSettingsKey(1), "a\x00\x00\x00\x00\x00\x00\x00\x01s"},
+		{"job", database.JobKey(1, id), "a\x00\x00\x00\x00\x00\x00\x00\x01j" + string(id[:])},
+		{"message", database.JobMessageKey(1, id, 20_000), "a\x00\x00\x00\x00\x00\x00\x00\x01m" + string(id[:]) + "\x00\x00\x4e\x20"},
+		{"log", database.JobLogKey(1, id, 20_000), "a\x00\x00\x00\x00\x00\x00\x00\x01l" + string(id[:]) + "\x00\x00\x4e\x20"},
+		{"receipt of a job", database.JobReceiptKey(1, sum), "a\x00\x00\x00\x00\x00\x00\x00\x01i" + string(sum[:])},
+	} {
+		if string(test.got) != test.want {
+			t.Errorf("%s is %q, expected %q", test.name, test.got, test.want)
+		}
+	}
 	kinds := []sketch.Kind{
 		database.KindSource, database.KindProject, database.KindKey, database.KindCounter, database.KindPath, database.KindReceipt,
 		database.KindDirectory, database.KindRoot, database.KindTable, database.KindSets, database.KindPathName,
+		database.KindJob, database.KindJobMessage, database.KindJobLog, database.KindJobReceipt, database.KindJobSettings,
 	}
-	if want := []sketch.Kind{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; !slices.Equal(kinds, want) {
+	if want := []sketch.Kind{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}; !slices.Equal(kinds, want) {
 		t.Errorf("kinds are %v, expected %v", kinds, want)
 	}
 }

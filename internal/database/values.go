@@ -1,7 +1,9 @@
 package database
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -40,6 +42,34 @@ func Set(txn *badger.Txn, key []byte, kind sketch.Kind, payload []byte) error {
 	return nil
 }
 
+// GetJSON reads the JSON under key into value. found is false where there is none; a
+// value that does not check is a sketch.ErrCorrupted.
+func GetJSON(txn *badger.Txn, key []byte, kind sketch.Kind, value any) (found bool, err error) {
+	payload, found, err := Get(txn, key, kind)
+	if err != nil || !found {
+		return false, err
+	}
+	return true, DecodeJSON(key, payload, value)
+}
+
+// DecodeJSON reads the JSON of a payload that stands under key. What is none is a
+// sketch.ErrCorrupted.
+func DecodeJSON(key, payload []byte, value any) error {
+	if err := json.Unmarshal(payload, value); err != nil {
+		return &sketch.CorruptionError{Key: bytes.Clone(key), Reason: err.Error()}
+	}
+	return nil
+}
+
+// SetJSON puts a value as JSON under key.
+func SetJSON(txn *badger.Txn, key []byte, kind sketch.Kind, value any) error {
+	payload, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encoding the value of key %q: %w", key, err)
+	}
+	return Set(txn, key, kind, payload)
+}
+
 // GetCounter returns the number under a counter's name, 0 where there is none.
 func GetCounter(txn *badger.Txn, name string) (uint64, error) {
 	key := CounterKey(name)
@@ -76,6 +106,33 @@ func Each(txn *badger.Txn, prefix []byte, kind sketch.Kind, visit func(key, payl
 			return visit(key, payload)
 		})
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Newest calls visit like Each, in the opposite order of the keys, until visit
+// returns false.
+func Newest(txn *badger.Txn, prefix []byte, kind sketch.Kind, visit func(key, payload []byte) (bool, error)) error {
+	opts := badger.DefaultIteratorOptions
+	opts.Reverse = true
+	cursor := txn.NewIterator(opts)
+	defer cursor.Close()
+	// In reverse a seek goes to the last key that is not beyond the one it is given.
+	last := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, 32)...)
+	for cursor.Seek(last); cursor.ValidForPrefix(prefix); cursor.Next() {
+		more := false
+		key := cursor.Item().Key()
+		err := cursor.Item().Value(func(value []byte) error {
+			_, payload, err := sketch.OpenFrame(key, kind, value)
+			if err != nil {
+				return err
+			}
+			more, err = visit(key, payload)
+			return err
+		})
+		if err != nil || !more {
 			return err
 		}
 	}

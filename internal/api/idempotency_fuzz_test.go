@@ -1,9 +1,11 @@
-package ingest
+package api_test
 
 import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"footfall/internal/api"
 )
 
 // Whatever a header says, its key is bounded and visible, or it is refused; quoting
@@ -13,14 +15,14 @@ func FuzzIdempotencyKey(f *testing.F) {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
-		key, found, err := idempotencyKey([]string{header})
+		key, found, err := api.IdempotencyKey([]string{header})
 		if err != nil {
 			if found || key != "" {
 				t.Fatalf("%q is refused and taken as %q", header, key)
 			}
 			return
 		}
-		if !found || len(key) == 0 || len(key) > maxKeyBytes {
+		if !found || len(key) == 0 || len(key) > 255 {
 			t.Fatalf("%q became %q", header, key)
 		}
 		for _, c := range []byte(key) {
@@ -28,7 +30,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 				t.Fatalf("%q became %q", header, key)
 			}
 		}
-		again, _, err := idempotencyKey([]string{strconv.Quote(key)})
+		again, _, err := api.IdempotencyKey([]string{strconv.Quote(key)})
 		if err != nil || again != key {
 			t.Fatalf("%q quoted became %q, %v", key, again, err)
 		}
