@@ -6,20 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"footfall/internal/api"
 	"footfall/sketch"
-)
-
-// The bounds of a page of rows.
-const (
-	DefaultLimit = 50
-	MaxLimit     = 250
 )
 
 // parameters are what the query string of an export asks for.
@@ -31,61 +23,29 @@ type parameters struct {
 }
 
 var (
-	errRepeated = errors.New("must be given once")
 	errAccuracy = errors.New("must be true or false")
 	errDate     = errors.New("must be a date YYYY-MM-DD or a date-time YYYY-MM-DDTHH:MM[:SS[.fraction]], with Z, an offset ±HH:MM, or neither for UTC")
-	errLimit    = fmt.Errorf("must be a whole number from 1 to %d", MaxLimit)
-	errOffset   = errors.New("must be a whole number from 0 to 9223372036854775807")
 )
 
 // parseParameters reads a query string. Unknown parameters are ignored. The
 // error is a 400 that names every bad parameter and its rule.
 func parseParameters(query string) (parameters, error) {
-	values := splitQuery(query)
+	given := api.ParseParameters(query)
 	// Unbounded is more than sketch.AllDays here: a dateTo before the first of
 	// those is no dateFrom after dateTo.
-	p := parameters{within: sketch.Range{From: math.MinInt32, To: math.MaxInt32}, limit: DefaultLimit}
-	var faults []string
-	read := func(name string, parse func(string) error) {
-		given, present := values[name]
-		if !present {
-			return
-		}
-		err := errRepeated
-		if len(given) == 1 {
-			err = parse(given[0])
-		}
-		if err != nil {
-			faults = append(faults, fmt.Sprintf("%s %v", name, err))
-		}
+	p := parameters{within: sketch.Range{From: math.MinInt32, To: math.MaxInt32}}
+	given.Read("dateFrom", func(s string) (err error) { p.within.From, err = ParseDate(s); return err })
+	given.Read("dateTo", func(s string) (err error) { p.within.To, err = ParseDate(s); return err })
+	p.limit, p.offset = given.Page()
+	given.Read("accuracy", func(s string) (err error) { p.accuracy, err = parseBool(s, errAccuracy); return err })
+	if given.Err() == nil && p.within.To < p.within.From {
+		given.Fault(fmt.Sprintf("dateFrom must not be after dateTo: %v is after %v", p.within.From, p.within.To))
 	}
-	read("dateFrom", func(s string) (err error) { p.within.From, err = ParseDate(s); return err })
-	read("dateTo", func(s string) (err error) { p.within.To, err = ParseDate(s); return err })
-	read("limit", func(s string) (err error) { p.limit, err = parseNumber(s, 1, MaxLimit, errLimit); return err })
-	read("offset", func(s string) (err error) { p.offset, err = parseNumber(s, 0, 1<<63-1, errOffset); return err })
-	read("accuracy", func(s string) (err error) { p.accuracy, err = parseBool(s, errAccuracy); return err })
-	if len(faults) == 0 && p.within.To < p.within.From {
-		faults = append(faults, fmt.Sprintf("dateFrom must not be after dateTo: %v is after %v", p.within.From, p.within.To))
-	}
-	if len(faults) > 0 {
-		return parameters{}, api.BadRequest("a parameter is not valid: "+strings.Join(faults, "; "), faults...)
+	if err := given.Err(); err != nil {
+		return parameters{}, err
 	}
 	p.within = p.within.Intersect(sketch.AllDays())
 	return p, nil
-}
-
-// splitQuery takes a query string apart. url.ParseQuery would refuse all of it for
-// one bad escape or semicolon, without a name, and also where it stands in a
-// parameter that is to be ignored. Here what does not unescape stays as it is:
-// it keeps its percent sign, which no rule of a parameter takes.
-func splitQuery(query string) map[string][]string {
-	values := make(map[string][]string)
-	for pair := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		name = unescape(name)
-		values[name] = append(values[name], unescape(value))
-	}
-	return values
 }
 
 // walkOf returns what the query strings of the pages of one walk have in common: a
@@ -97,7 +57,7 @@ func walkOf(query string) [sha256.Size]byte {
 	digest := sha256.New()
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		switch unescape(name) {
+		switch api.Unescape(name) {
 		case "offset", "limit":
 		default:
 			if pair != "" { // Else offset=50 alone would not follow a query without any.
@@ -106,13 +66,6 @@ func walkOf(query string) [sha256.Size]byte {
 		}
 	}
 	return [sha256.Size]byte(digest.Sum(nil))
-}
-
-func unescape(s string) string {
-	if plain, err := url.QueryUnescape(s); err == nil {
-		return plain
-	}
-	return s
 }
 
 // dateShape holds a date to the shape that the API promises; what the digits may
@@ -138,19 +91,6 @@ func ParseDate(s string) (sketch.Day, error) {
 		}
 	}
 	return 0, errDate
-}
-
-func parseNumber(s string, least, most int, rule error) (int, error) {
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return 0, rule // Atoi would take a sign.
-		}
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least || n > most {
-		return 0, rule
-	}
-	return n, nil
 }
 
 func parseBool(s string, rule error) (bool, error) {

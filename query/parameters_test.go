@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"footfall/internal/access"
+	"footfall/internal/api"
 	"footfall/query"
 	"footfall/sketch"
 )
@@ -335,7 +336,7 @@ func FuzzParameters(f *testing.F) {
 		if err := json.Unmarshal(recorder.Body.Bytes(), &page); err != nil {
 			t.Fatal(err)
 		}
-		if len(page.Visitors) > query.MaxLimit {
+		if len(page.Visitors) > api.MaxLimit {
 			t.Fatalf("%d rows", len(page.Visitors))
 		}
 		if w := ranker.within; w.From < sketch.FirstDay || w.To > sketch.AllDays().To {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"footfall/internal/api"
 	"footfall/query"
 )
 
@@ -55,7 +56,7 @@ func newVisitors(c *common) *cobra.Command {
 	flags.StringVar(&project, "project", "", "project to print")
 	flags.Var(date(&from), "from", "first day, YYYY-MM-DD or a date-time in it (default the first there is)")
 	flags.Var(date(&to), "to", "day after the last, YYYY-MM-DD or a date-time in it (default after the last there is)")
-	flags.Var(between(&limit, query.DefaultLimit, 1, query.MaxLimit), "limit", fmt.Sprintf("rows to print, 1 to %d", query.MaxLimit))
+	flags.Var(between(&limit, api.DefaultLimit, 1, api.MaxLimit), "limit", fmt.Sprintf("rows to print, 1 to %d", api.MaxLimit))
 	flags.Var(between(&offset, 0, 0, 1<<62), "offset", "rows to skip")
 	flags.Var(oneOf(&output, "table", "table", "json", "csv"), "output", "format: table, json, csv")
 	return command
