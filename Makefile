@@ -1,5 +1,6 @@
 # make demo   builds Footfall, imports a sample log and leaves it running
-# make test   everything the project checks, on Debian 12 with Go, gcc, make and git
+# make test   the tests, on Debian 12 with Go, gcc, make and git
+# make test-e2e   agent jobs with a real agent and a real forge; needs npm
 #
 # What a target needs beyond that it installs by itself: Debian packages by
 # apt-get, tools into TOOLS, outside of the checkout.
@@ -8,6 +9,9 @@ TOOLS         ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/footfall-tools
 GOLANGCI_LINT  = $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GOLANGCI_VERSION = v2.15.0
 CRAWLERS_VERSION = 1.60.0
+OPENCODE_VERSION = 1.18.33
+GITEA_VERSION    = v1.26.0
+OCTOKIT_VERSION  = 23.0.2
 FUZZTIME      ?= 50000x
 BENCH_RUNS    ?= 10
 SOAK_DURATION ?= 30m
@@ -17,7 +21,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(COMMIT)
 
-.PHONY: all build demo test test-long lint fuzz bench bench-peers bench-exports soak crawlers strace redis clean
+.PHONY: all build demo test test-e2e test-long lint fuzz bench bench-peers bench-exports soak crawlers strace bubblewrap redis clean
 
 all: build
 
@@ -27,9 +31,37 @@ build:
 demo: build
 	bin/footfall demo
 
-test: strace
+test: strace bubblewrap
 	go vet ./...
 	go test -race -timeout 15m ./...
+
+# Agent jobs with opencode as npm has it, with Gitea, and against GitHub's own
+# description of its API. The first run builds Gitea, which takes minutes.
+OPENCODE = $(TOOLS)/opencode-$(OPENCODE_VERSION)/opencode
+GITEA    = $(TOOLS)/gitea-$(GITEA_VERSION)/gitea
+OCTOKIT  = $(TOOLS)/octokit-$(OCTOKIT_VERSION)/api.github.com.json
+
+test-e2e: bubblewrap $(OPENCODE) $(GITEA) $(OCTOKIT)
+	FOOTFALL_OPENCODE=$(OPENCODE) FOOTFALL_GITEA=$(GITEA) FOOTFALL_GITEA_ROOT=$(dir $(GITEA))static \
+	FOOTFALL_GITHUB_OPENAPI=$(OCTOKIT) \
+	  go test -count=1 -timeout 15m -v -run 'TestReal' ./agentjobs/...
+
+$(OPENCODE):
+	rm -rf $(@D) && mkdir -p $(@D)
+	cd $(@D) && npm install --silent --no-audit --no-fund --no-save opencode-ai@$(OPENCODE_VERSION)
+	ln -s "$$(cd $(@D) && ls node_modules/opencode-linux-*/bin/opencode | tail -n 1)" $@
+
+# Gitea's go.mod replaces modules, so it is built where its source is.
+$(GITEA):
+	rm -rf $(@D) && mkdir -p $(@D)
+	source=$$(go mod download -json code.gitea.io/gitea@$(GITEA_VERSION) | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p') && \
+	  mkdir $(@D)/static && cp -r "$$source/options" "$$source/templates" $(@D)/static && \
+	  chmod -R u+w $(@D)/static && cd "$$source" && \
+	  go build -tags "sqlite sqlite_unlock_notify" -o $@.part . && mv $@.part $@
+
+$(OCTOKIT):
+	rm -rf $(@D) && mkdir -p $(@D)
+	cd $(@D) && npm pack --silent @octokit/openapi@$(OCTOKIT_VERSION) && tar -xzf *.tgz && ln package/generated/api.github.com.json $@
 
 # The tests of crashes and faults on the real binary, and of kills in the store,
 # with 50 rounds instead of a few.
@@ -93,6 +125,12 @@ strace:
 	@command -v strace >/dev/null || { \
 	  sudo=$$( [ "$$(id -u)" = 0 ] || echo sudo ); \
 	  $$sudo apt-get update -q && $$sudo apt-get install -q -y --no-install-recommends strace; }
+
+# Agents run in it.
+bubblewrap:
+	@command -v bwrap >/dev/null || { \
+	  sudo=$$( [ "$$(id -u)" = 0 ] || echo sudo ); \
+	  $$sudo apt-get update -q && $$sudo apt-get install -q -y --no-install-recommends bubblewrap; }
 
 # On a system with services, Debian's package also starts one, which is not used.
 redis:

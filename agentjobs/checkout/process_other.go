@@ -7,9 +7,11 @@ import (
 	"syscall"
 )
 
-func ownGroup(cmd *exec.Cmd) {
+func start(make func() *exec.Cmd) (*exec.Cmd, error) {
+	cmd := make()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd, cmd.Start()
 }
 
 func boundFiles(int, int64) error { return nil }

@@ -58,22 +58,22 @@ func (c *Checkout) runText(ctx context.Context, command command) ([]byte, string
 	limited, cancel := context.WithTimeout(ctx, c.options.Limits.Timeout)
 	defer cancel()
 
-	cmd := exec.CommandContext(limited, c.git, command.args...)
-	cmd.Env = c.environment(command, token)
-	cmd.Dir = c.gitDir()
-	if command.onTree {
-		cmd.Dir = c.Tree()
-	}
-	cmd.Stdin = command.stdin
 	limit := command.limit
 	if limit == 0 {
 		limit = maxListing
 	}
 	stdout, stderr := &bounded{limit: limit}, &bounded{limit: maxText, drain: true}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.WaitDelay = killDelay
-
-	err := c.execute(cmd)
+	err := c.execute(func() *exec.Cmd {
+		cmd := exec.CommandContext(limited, c.git, command.args...)
+		cmd.Env = c.environment(command, token)
+		cmd.Dir = c.gitDir()
+		if command.onTree {
+			cmd.Dir = c.Tree()
+		}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = command.stdin, stdout, stderr
+		cmd.WaitDelay = killDelay
+		return cmd
+	})
 	text := c.clean(stderr.buffer.String(), token)
 	var exit *exec.ExitError
 	switch {
@@ -91,15 +91,15 @@ func (c *Checkout) runText(ctx context.Context, command command) ([]byte, string
 	return nil, text, fmt.Errorf("git %s: %w", command.args[0], err)
 }
 
-// execute runs the process in a group of its own, which dies as a whole when the
-// context ends: git starts further processes for the network.
-func (c *Checkout) execute(cmd *exec.Cmd) error {
+// execute runs a process so that it dies with all that it starts, when the context
+// ends and when the service does: git starts further processes for the network.
+func (c *Checkout) execute(make func() *exec.Cmd) error {
 	// The kernel's signal on the parent's death is bound to the thread that started
 	// the child, so that one has to last.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
+	cmd, err := start(make)
+	if err != nil {
 		return err
 	}
 	if err := boundFiles(cmd.Process.Pid, c.options.Limits.FetchBytes); err != nil {

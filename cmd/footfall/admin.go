@@ -54,6 +54,25 @@ func newAdmin(a *app) http.Handler {
 		}
 		return a.exports.Visitors(w, r, project)
 	})
+	agent := func(pattern string, handler api.Handler) {
+		route(pattern, func(w http.ResponseWriter, r *http.Request) error {
+			project, err := a.projectOf(r)
+			if err != nil {
+				return err
+			}
+			return handler(w, r, project)
+		})
+	}
+	agent("GET /projects/{project}/agent/settings", a.agentSettings)
+	agent("PUT /projects/{project}/agent/settings", a.setAgentSettings)
+	agent("POST /projects/{project}/agent/check", a.checkAgent)
+	agent("POST /projects/{project}/agent/job", a.jobs.PostJob)
+	agent("GET /projects/{project}/agent/jobs", a.jobs.GetJobs)
+	agent("GET /projects/{project}/agent/job/{id}", a.jobs.GetJob)
+	agent("POST /projects/{project}/agent/job/{id}/message", a.jobs.PostMessage)
+	agent("POST /projects/{project}/agent/job/{id}/cancel", a.jobs.PostCancel)
+	agent("POST /projects/{project}/agent/job/{id}/archive", a.jobs.PostArchive)
+	agent("GET /projects/{project}/agent/job/{id}/log", a.jobs.GetLog)
 	route("POST /projects/{project}/source", a.sourceOf)
 	route("POST /projects/{project}/import", a.importLog)
 	route("GET /keys", a.listKeys)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/agentjobs"
 	"footfall/ingest"
 	"footfall/internal/access"
 	"footfall/internal/api"
@@ -33,6 +34,7 @@ type app struct {
 	store    *store.Store
 	pipeline *ingest.Pipeline
 	exports  *query.Exports
+	jobs     *agentjobs.Jobs
 	logger   *slog.Logger
 
 	// api answers the clients, admin the administrative commands.
@@ -48,6 +50,10 @@ type appOptions struct {
 	registerer prometheus.Registerer // may be nil
 	bounds     bounds
 	trusted    forwarded.Trusted // proxies of clients
+	agents     agentOptions
+	// runJobs says that agent jobs run in this process. Else they wait in the database
+	// for one in which they do.
+	runJobs bool
 }
 
 // bounds are the bounds of what an app takes. 0 means the default.
@@ -147,9 +153,19 @@ func (a *app) open(opts appOptions) (err error) {
 		Registerer:   opts.registerer,
 	})
 
+	if a.jobs, err = openJobs(a, opts); err != nil {
+		return err
+	}
+	if opts.runJobs {
+		if err := a.jobs.Start(); err != nil {
+			return err
+		}
+	}
+
 	router := api.NewRouter(a.registry, opts.trusted, opts.logger)
 	a.pipeline.Routes(router)
 	a.exports.Routes(router)
+	a.jobs.Routes(router)
 	router.Public(http.MethodGet, "/healthz", healthy)
 	router.Public(http.MethodGet, "/readyz", a.ready)
 	a.api = router
@@ -161,6 +177,9 @@ func (a *app) open(opts appOptions) (err error) {
 // made durable and folded.
 func (a *app) close() error {
 	var err error
+	if a.jobs != nil {
+		a.jobs.Close()
+	}
 	if a.exports != nil {
 		a.exports.Close()
 	}
@@ -176,8 +195,8 @@ func (a *app) close() error {
 	return err
 }
 
-// deleteProject removes a project with its keys, then everything that page views
-// made of it. When the process ends in between, the next start goes on.
+// deleteProject removes a project with its keys, then its agent jobs, then everything
+// that page views made of it. When the process ends in between, the next start goes on.
 func (a *app) deleteProject(ctx context.Context, id string) error {
 	project, err := a.registry.DeleteProject(id)
 	if err != nil {
@@ -185,7 +204,7 @@ func (a *app) deleteProject(ctx context.Context, id string) error {
 	}
 	// From here on it is done or goes on at the next start; a client that gives
 	// up does not stop it.
-	return a.store.DeleteProject(context.WithoutCancel(ctx), project.Number)
+	return errors.Join(a.jobs.DeleteProject(project), a.store.DeleteProject(context.WithoutCancel(ctx), project.Number))
 }
 
 // healthy answers that the process serves requests.

@@ -25,20 +25,20 @@ type connection struct {
 // connect opens the store, or reaches the server that holds it. A server that is
 // just starting has the lock but no socket yet, and one that is just stopping
 // the other way round: both are waited for.
-func connect(ctx context.Context, c *common) (*connection, error) {
+func connect(ctx context.Context, opts appOptions) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	retry := time.NewTicker(100 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		a, err := openApp(appOptions{data: c.data, now: time.Now, logger: c.logger()})
+		a, err := openApp(opts)
 		if err == nil {
 			return &connection{http: &http.Client{Transport: control.Local{Handler: a.admin}}, close: a.close}, nil
 		}
 		if !errors.Is(err, datadir.ErrLocked) {
 			return nil, err
 		}
-		transport, socketErr := control.Dial(ctx, datadir.Socket(c.data))
+		transport, socketErr := control.Dial(ctx, datadir.Socket(opts.data))
 		if socketErr == nil {
 			return &connection{
 				http:  &http.Client{Transport: transport},
@@ -59,15 +59,36 @@ func connect(ctx context.Context, c *common) (*connection, error) {
 // with calls fn with a connection to a data directory that is there, and closes it.
 // A mistyped directory is told so, not created.
 func (c *common) with(ctx context.Context, fn func(*connection) error) error {
-	if _, err := os.Stat(c.data); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no data directory %s; see --data", c.data)
+	if err := c.mustExist(); err != nil {
+		return err
 	}
 	return c.withNew(ctx, fn)
 }
 
+func (c *common) mustExist() error {
+	if _, err := os.Stat(c.data); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no data directory %s; see --data", c.data)
+	}
+	return nil
+}
+
 // withNew is with for commands that may be the first on a data directory.
 func (c *common) withNew(ctx context.Context, fn func(*connection) error) error {
-	conn, err := connect(ctx, c)
+	return c.withOptions(ctx, appOptions{}, fn)
+}
+
+// withJobs is with for commands that need agent jobs to run: in the server, or else
+// in this process as the flags say.
+func (c *common) withJobs(ctx context.Context, agents agentOptions, fn func(*connection) error) error {
+	if err := c.mustExist(); err != nil {
+		return err
+	}
+	return c.withOptions(ctx, appOptions{agents: agents, runJobs: true}, fn)
+}
+
+func (c *common) withOptions(ctx context.Context, opts appOptions, fn func(*connection) error) error {
+	opts.data, opts.now, opts.logger = c.data, time.Now, c.logger()
+	conn, err := connect(ctx, opts)
 	if err != nil {
 		return err
 	}
@@ -83,8 +104,8 @@ type refusedError struct {
 func (e *refusedError) Error() string { return e.message }
 
 // call sends a request with a JSON body, unless body is nil or already bytes, and
-// reads the JSON answer into answer, unless that is nil. An answer that is no
-// success is a *refusedError.
+// reads the JSON answer into answer, unless that is nil, or takes it as it is where
+// answer points to bytes. An answer that is no success is a *refusedError.
 func (conn *connection) call(ctx context.Context, method, path string, body, answer any) error {
 	var text []byte
 	switch body := body.(type) {
@@ -113,7 +134,11 @@ func (conn *connection) call(ctx context.Context, method, path string, body, ans
 	if response.StatusCode >= 300 {
 		return refused(response.StatusCode, text)
 	}
-	if answer == nil {
+	switch answer := answer.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*answer = text
 		return nil
 	}
 	return unmarshal(text, answer)

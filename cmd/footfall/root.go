@@ -47,6 +47,7 @@ A flag wins over the environment, the environment over the file.`,
 		newKey(&c),
 		newImport(&c),
 		newVisitors(&c),
+		newAgent(&c),
 		newDemo(&c),
 		newVersion(),
 	)

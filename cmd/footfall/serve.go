@@ -16,7 +16,7 @@ func newServe(c *common) *cobra.Command {
 		Use:   "serve",
 		Short: "Run the service",
 		Long: `Runs the service: it takes page views and answers exports on --listen, and serves
-metrics on --metrics-listen. SIGINT and SIGTERM stop it cleanly: running requests
+metrics on --metrics-listen. It runs agent jobs in the background. SIGINT and SIGTERM stop it cleanly: running requests
 end, and what was taken is written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,5 +46,6 @@ end, and what was taken is written.`,
 	flags.Var(duration(&l.writeTimeout, preset.writeTimeout), "write-timeout", "time to answer a request, from the end of its header")
 	flags.Var(duration(&l.idleTimeout, preset.idleTimeout), "idle-timeout", "time that a connection may wait for its next request")
 	flags.Var(ranges((*[]netip.Prefix)(&opts.trusted)), "trusted-proxy", "addresses or CIDR ranges of proxies whose X-Forwarded-For is believed (default none)")
+	opts.agents.addFlags(flags)
 	return command
 }

@@ -55,6 +55,7 @@ type serverOptions struct {
 	bounds        bounds
 	limits        httpLimits
 	trusted       forwarded.Trusted
+	agents        agentOptions
 	now           func() time.Time
 	logger        *slog.Logger
 }
@@ -91,6 +92,8 @@ func openServer(opts serverOptions) (_ *server, err error) {
 		registerer: registry,
 		bounds:     opts.bounds,
 		trusted:    opts.trusted,
+		agents:     opts.agents,
+		runJobs:    true,
 	})
 	if err != nil {
 		return nil, err
@@ -141,6 +144,8 @@ func (s *server) run(ctx context.Context) error {
 			DisableGeneralOptionsHandler: true,
 			ErrorLog:                     slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 		}
+		// A log that is followed would else hold the shutdown up for as long as its job.
+		server.RegisterOnShutdown(s.app.jobs.StopWaiting)
 		s.listening = append(s.listening, server)
 		group.Go(func() error {
 			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -112,7 +113,8 @@ func WriteError(w http.ResponseWriter, r *http.Request, logger *slog.Logger, err
 		w.Header().Set("WWW-Authenticate", `Bearer realm="footfall"`)
 	}
 	if told.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(told.RetryAfter.Seconds())))
+		// Rounded up: who waits as long as told must not come too early.
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(told.RetryAfter.Seconds()))))
 	}
 	Write(w, told.Status, NewErrorBody(told.Message, told.Details...))
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"footfall/sketch"
 )
 
@@ -81,4 +83,25 @@ func JobReceiptPrefix(project sketch.ProjectNumber) []byte {
 // JobReceiptKey is the key of the receipt under the SHA-256 of what it is for.
 func JobReceiptKey(project sketch.ProjectNumber, sum [32]byte) []byte {
 	return append(JobReceiptPrefix(project), sum[:]...)
+}
+
+// EachJobsProject calls visit with the prefix of every project that has keys of
+// agent jobs. Each costs one seek. The prefix may be kept.
+func EachJobsProject(txn *badger.Txn, visit func(prefix []byte) error) error {
+	opts := badger.DefaultIteratorOptions
+	opts.Prefix = AllJobsPrefix()
+	opts.PrefetchValues = false
+	cursor := txn.NewIterator(opts)
+	defer cursor.Close()
+	for cursor.Rewind(); cursor.Valid(); {
+		project, err := JobsProject(cursor.Item().Key())
+		if err != nil {
+			return err
+		}
+		if err := visit(JobsPrefix(project)); err != nil {
+			return err
+		}
+		cursor.Seek(JobsPrefix(project + 1))
+	}
+	return nil
 }

@@ -92,11 +92,16 @@ func SetCounter(txn *badger.Txn, name string, value uint64) error {
 // key begins with prefix, in the order of the keys. Both slices die with the
 // call.
 func Each(txn *badger.Txn, prefix []byte, kind sketch.Kind, visit func(key, payload []byte) error) error {
+	return EachFrom(txn, prefix, prefix, kind, visit)
+}
+
+// EachFrom calls visit like Each, from the first key on that is not before from.
+func EachFrom(txn *badger.Txn, prefix, from []byte, kind sketch.Kind, visit func(key, payload []byte) error) error {
 	opts := badger.DefaultIteratorOptions
 	opts.Prefix = prefix
 	cursor := txn.NewIterator(opts)
 	defer cursor.Close()
-	for cursor.Rewind(); cursor.Valid(); cursor.Next() {
+	for cursor.Seek(from); cursor.Valid(); cursor.Next() {
 		key := cursor.Item().Key()
 		err := cursor.Item().Value(func(value []byte) error {
 			_, payload, err := sketch.OpenFrame(key, kind, value)

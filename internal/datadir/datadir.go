@@ -6,6 +6,7 @@
 //	control.sock  the control socket, while a server runs
 //	log/          segment files of the log
 //	badger/       the database
+//	agentjobs/    working copies of agent jobs
 package datadir
 
 import (
@@ -91,6 +92,9 @@ func (d *Dir) Log() string { return filepath.Join(d.path, "log") }
 
 // Database returns where the database lies.
 func (d *Dir) Database() string { return filepath.Join(d.path, "badger") }
+
+// Jobs returns where the working copies of agent jobs lie.
+func (d *Dir) Jobs() string { return filepath.Join(d.path, "agentjobs") }
 
 // Socket returns the path of the control socket of a data directory.
 func Socket(path string) string { return filepath.Join(path, socketFile) }
