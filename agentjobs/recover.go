@@ -192,6 +192,7 @@ func (js *Jobs) DeleteProject(project access.Project) error {
 	if err := js.db.Drop(database.JobsPrefix(project.Number)); err != nil {
 		return fmt.Errorf("deleting the agent jobs of project %q: %w", project.ID, err)
 	}
+	js.watchers.wake()
 	for _, j := range jobs {
 		js.metrics.moved(j.Status, "")
 		err = errors.Join(err, removeAll(js.copyOf(j.ID)))

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -104,12 +105,20 @@ func checkURL(text string, required, insecure bool) error {
 	return fmt.Errorf("must be an https URL with a host that is not this machine")
 }
 
+// loopback reports whether a host is this machine. A name that ends in a number is an
+// IPv4 address to many resolvers, in spellings that ParseAddr does not take (127.1;
+// https://url.spec.whatwg.org/#ends-in-a-number-checker): it counts as this machine.
 func loopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && (address.Unmap().IsLoopback() || address.IsUnspecified())
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.Unmap().IsLoopback() || address.IsUnspecified()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	_, err := strconv.ParseUint(last, 0, 64)
+	return err == nil || last != "" && strings.Trim(last, "0123456789") == ""
 }
 
 func checkSecretFile(name string, required bool) error {
