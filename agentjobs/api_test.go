@@ -175,6 +175,7 @@ func TestMethods(t *testing.T) {
 
 // A job is told with all of its fields, in every state.
 func TestShapeOfAJob(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	release := b.hold()
 	a := b.do(http.MethodPost, "/job", prompt("write docs/new.md hello"))

@@ -27,6 +27,7 @@ func running(t *testing.T, word string) bool {
 
 // Cancelling ends the run with all its processes, also of an agent that does not heed it.
 func TestCancelEndsProcesses(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	// The word stands in the arguments of a process that the agent leaves behind.
 	word := "7319." + b.post("say for its ID alone").ID[:8]
@@ -57,6 +58,7 @@ func TestCancelEndsProcesses(t *testing.T) {
 // A message right after cancel waits until the former run has ended: it finds nothing
 // of it, and never runs beside it.
 func TestMessageAfterCancel(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.post("write docs/old.md old\nshell touch $HOME/busy\nsay at work\nhang")
 	b.until("the agent works", func() bool { return b.said(j.ID, "at work") })
@@ -85,6 +87,7 @@ func TestMessageAfterCancel(t *testing.T) {
 
 // What is cancelled before it ran never runs.
 func TestCancelQueued(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 1 })
 	release := b.hold()
 	first, second := b.post("say first"), b.post("say second")
@@ -109,6 +112,7 @@ func TestCancelQueued(t *testing.T) {
 
 // Archiving right after cancelling does not wait for the run, and leaves nothing of it.
 func TestCancelThenArchive(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.post("write docs/old.md old\nsay at work\nwait-cancel")
 	b.until("the agent works", func() bool { return b.said(j.ID, "at work") })

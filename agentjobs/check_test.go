@@ -16,6 +16,7 @@ import (
 
 // A check tries each part, says which one is wrong, and leaves nothing behind.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		setup   func(*bench)
 		set     func(*agentjobs.Settings)
@@ -33,7 +34,10 @@ func TestCheck(t *testing.T) {
 		"forge down": {setup: func(b *bench) { b.forge.Inject(forgehost.Answer{Status: 503}) }, faults: map[string]string{"forge": "503"}},
 		"branch":     {set: func(s *agentjobs.Settings) { s.Ref = "gone" }, faults: map[string]string{"forge": "gone", "clone": "gone"}},
 		"repository": {setup: func(b *bench) {
-			b.git.Intercept(func(w http.ResponseWriter, _ *http.Request) bool { http.Error(w, "down", 503); return true })
+			b.git.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+				http.Error(w, "down", http.StatusServiceUnavailable)
+				return true
+			})
 		}, faults: map[string]string{"clone": "reached"}},
 		"sandbox": {options: func(o *agentjobs.Options) {
 			box, err := sandbox.New(sandbox.Options{Mode: sandbox.Bubblewrap, Self: "/bin/false"})

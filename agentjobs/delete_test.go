@@ -9,6 +9,7 @@ import (
 
 // Deleting a project ends what runs for it, and leaves nothing.
 func TestDeleteProject(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 1 })
 	running := b.post("say here it is\nwait-cancel")
 	b.post("say I wait")

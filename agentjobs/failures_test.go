@@ -149,6 +149,7 @@ func (b *bench) tips() map[string]string {
 // Whatever goes wrong, a job fails, says why, and pushes nothing; and nobody learns
 // a secret.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	places := make(chan struct{}, 2)
 	for name, f := range failures(t) {
 		t.Run(name, func(t *testing.T) {

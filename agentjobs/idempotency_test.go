@@ -15,6 +15,7 @@ const keyHeader = "Idempotency-Key"
 
 // A request that is repeated is answered as the first was, byte for byte, and done once.
 func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	release := b.hold()
 	first := b.do(http.MethodPost, "/job", prompt("write docs/new.md hello"), keyHeader, `"a-key"`)

@@ -15,6 +15,7 @@ import (
 
 // Each line of a log is one JSON object of three fields.
 func TestLogLines(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.await(b.post("say first\nwrite docs/new.md hello\nread-file /etc/passwd\nplan to write\nfail on purpose").ID)
 	a := b.do(http.MethodGet, "/job/"+j.ID+"/log", "")
@@ -56,6 +57,7 @@ func TestLogLines(t *testing.T) {
 // What follows a line is what a reader gets who has seen it, wherever it stands in a
 // long log.
 func TestLogAfter(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	// Some 600 KB: more than is read at once.
 	j := b.await(b.post(strings.Repeat("shell head -c 4000 /dev/zero | tr '\\0' x\n", 150)).ID)
@@ -127,6 +129,7 @@ func line(t *testing.T, text string) (l agentjobs.Line) {
 // A log is bounded, and still says how the run ended: also where what the agent says
 // is longer as JSON than as text.
 func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
 	const limit = 88 << 10
 	for name, prompt := range map[string]string{
 		"message": strings.Repeat("shell head -c 4000 /dev/zero | tr '\\0' x\n", 30) + "fail on purpose",

@@ -155,7 +155,7 @@ func (m *modelled) check(*rapid.T) {
 func TestSequences(t *testing.T) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		// A sequence takes seconds, and not the microseconds that the default is for.
-		if err := flag.Set("rapid.checks", "6"); err != nil {
+		if err := flag.Set("rapid.checks", "4"); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = flag.Set("rapid.checks", checks.DefValue) }) // It was valid before.

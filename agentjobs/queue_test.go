@@ -13,12 +13,14 @@ import (
 
 // Jobs run in the order in which they came, as many at once as may.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	for _, concurrent := range []int{1, 3} {
 		t.Run(fmt.Sprint(concurrent), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = concurrent })
 			release := b.hold()
 			var jobs []string
-			for range 6 {
+			for range 5 {
 				jobs = append(jobs, b.post("say hello").ID)
 			}
 			for _, id := range jobs[:concurrent] {
@@ -117,4 +119,32 @@ func TestPostsAtOnce(t *testing.T) {
 	if page := b.page(b.do(http.MethodGet, "/jobs", "")); len(page.Jobs) != 10 {
 		t.Errorf("there are %d jobs", len(page.Jobs))
 	}
+}
+
+// A thousand jobs wait, and a start takes all of them up again.
+func TestThousandJobs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(o *agentjobs.Options) { o.RunsPerHour = 2000 })
+	b.hold()
+	for range 1000 {
+		b.post("say hello")
+	}
+	b.Close()
+	began := time.Now()
+	b.open()
+	t.Logf("the start took %v", time.Since(began))
+	seen := make(map[string]bool)
+	for offset := 0; ; offset += 250 {
+		page := b.page(b.do(http.MethodGet, fmt.Sprintf("/jobs?status=active&limit=250&offset=%d", offset), ""))
+		for _, j := range page.Jobs {
+			seen[j.ID] = true
+		}
+		if !page.HasMore {
+			break
+		}
+	}
+	if len(seen) != 1000 {
+		t.Errorf("%d jobs are active", len(seen))
+	}
+	b.want(b.do(http.MethodPost, "/job", prompt("say hello")), http.StatusCreated)
 }

@@ -8,11 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dgraph-io/badger/v4"
+	"github.com/google/uuid"
+
 	"footfall/agentjobs"
+	"footfall/internal/database"
 )
 
 // A start takes up what waited, in its order, and what ran; a stop is no failure.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 1 })
 	settings, _, err := b.Settings(b.project)
 	if err != nil {
@@ -72,6 +77,7 @@ func TestRestart(t *testing.T) {
 
 // Stopping in the middle of a run any number of times is no interruption by the job.
 func TestManyRestarts(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	release := b.hold()
 	j := b.post("write docs/new.md hello")
@@ -89,6 +95,7 @@ func TestManyRestarts(t *testing.T) {
 // A start removes what a process that was killed left in the directory, and nothing
 // that is a job's.
 func TestStartRemovesLeftovers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.await(b.post("write docs/new.md hello").ID)
 	b.Close()
@@ -100,5 +107,63 @@ func TestStartRemovesLeftovers(t *testing.T) {
 	b.open()
 	if left := b.copies(); !slices.Equal(left, []string{j.ID}) {
 		t.Errorf("on the disk there is %q", left)
+	}
+}
+
+// A run that the end of the process interrupted is taken up again once.
+func TestInterruptedRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	release := b.hold()
+	j := b.post("write docs/new.md hello")
+	b.message(j.ID, "say more")
+	b.until("the run begins", func() bool { return b.said(j.ID, "The run begins") })
+	b.Close()
+	b.interrupt(j.ID)
+	b.open()
+	if is := b.job(j.ID); is.Status != agentjobs.Active {
+		t.Fatalf("after one interruption the job is %+v: %s", is, reason(is))
+	}
+	b.Close()
+	b.interrupt(j.ID)
+	b.open()
+	release()
+	is := b.job(j.ID)
+	if is.Status != agentjobs.Failed || reason(is) != "interrupted" || !b.said(j.ID, "interrupted") {
+		t.Fatalf("after two interruptions the job is %+v: %s", is, reason(is))
+	}
+	if branches := b.git.Branches(repository); len(branches) != 1 {
+		t.Errorf("the repository has the branches %q", branches)
+	}
+	// The next message begins to count anew.
+	b.message(j.ID, "write docs/new.md hello")
+	b.Close()
+	b.interrupt(j.ID)
+	b.open()
+	if is := b.await(j.ID); is.Status != agentjobs.Completed || is.Messages != 3 {
+		t.Errorf("the job ended as %+v: %s", is, reason(is))
+	}
+}
+
+// interrupt makes the record of a job what it is while it runs, as it stays when the
+// process is killed.
+func (b *bench) interrupt(id string) {
+	b.t.Helper()
+	key := database.JobKey(b.project.Number, database.JobID(uuid.MustParse(id)))
+	err := b.options.Database.Update(func(txn *badger.Txn) error {
+		var record map[string]any
+		if found, err := database.GetJSON(txn, key, database.KindJob, &record); err != nil || !found {
+			b.t.Fatalf("job %s: %v, %v", id, found, err)
+		}
+		run, is := record["run"].(map[string]any)
+		if !is {
+			run = make(map[string]any)
+		}
+		run["begun"] = true
+		record["run"] = run
+		return database.SetJSON(txn, key, database.KindJob, record)
+	})
+	if err != nil {
+		b.t.Fatal(err)
 	}
 }

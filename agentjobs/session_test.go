@@ -10,6 +10,7 @@ import (
 
 // A follow-up goes on with the agent's session.
 func TestSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.await(b.post("remember the colour blue\nsay noted").ID)
 	b.message(j.ID, "recall")
@@ -35,6 +36,7 @@ func TestSessionGoesOn(t *testing.T) {
 
 // An agent that can not load sessions is told what went before, and how it is to work.
 func TestNewSessionGetsSummary(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	b.set(func(s *agentjobs.Settings) {
 		agentArgv(t, testAgent, "-no-load")(s)
@@ -71,6 +73,7 @@ func (b *bench) count(id, text string) (n int) {
 
 // What the model says of the key, the agent may tell; the key itself never comes so far.
 func TestModelRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	b.secret("key", "a-key-that-the-model-does-not-know")
 	j := b.await(b.post("model hello\nenv OPENAI_API_KEY\nshell cat /proc/1/environ /proc/self/environ; ls -R /run /etc; true").ID)

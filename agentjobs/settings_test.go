@@ -119,6 +119,7 @@ func TestWrongSettings(t *testing.T) {
 // Jobs that wait run with the settings as they are then; but none runs on another
 // repository than it was posted for.
 func TestSettingsChange(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 1 })
 	release := b.hold()
 	first, second := b.post("write docs/a.md one"), b.post("write docs/b.md two")

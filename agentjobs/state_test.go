@@ -28,6 +28,7 @@ func (b *bench) in(s agentjobs.Status) agentjobs.Job {
 
 // What each state makes of what a client may do.
 func TestClientsHappenings(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 4 })
 	const changes, refused = true, false
 	for _, c := range []struct {
@@ -107,6 +108,7 @@ func (b *bench) holds(j agentjobs.Job) {
 
 // Messages to an active job wait, and run one after the other.
 func TestMessagesWait(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	release := b.hold()
 	j := b.post("append docs/new.md one")
@@ -133,6 +135,7 @@ func TestMessagesWait(t *testing.T) {
 
 // The 21st message that waits is refused.
 func TestManyMessagesWait(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	b.hold()
 	j := b.post("say hello")
@@ -153,6 +156,7 @@ func TestManyMessagesWait(t *testing.T) {
 
 // A run that fails discards what waits, and keeps the branch.
 func TestFailureDiscardsMessages(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.await(b.post("write docs/new.md hello").ID)
 	tip := b.git.Tip(repository, j.Source.Ref)
@@ -182,6 +186,7 @@ func TestFailureDiscardsMessages(t *testing.T) {
 
 // Archiving removes the working copy.
 func TestArchiveRemovesCopy(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	// What the agent made unreadable goes as well.
 	j := b.await(b.post("write docs/new.md hello\nshell mkdir -p $HOME/shut/in && touch $HOME/shut/in/f && chmod 0 $HOME/shut").ID)

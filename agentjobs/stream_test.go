@@ -79,6 +79,7 @@ func (b *bench) follow(ctx context.Context, server *httptest.Server, id string, 
 
 // What the agent says arrives while it still works; the job itself comes last.
 func TestStreamIsLive(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	server := b.serve()
 	release := b.hold()
@@ -120,6 +121,7 @@ func TestStreamIsLive(t *testing.T) {
 
 // A client that comes back gets what it has not seen, and no more.
 func TestStreamResumes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	j := b.await(b.post("say one\nsay two\nsay three").ID)
 	all := b.lines(j.ID)
@@ -138,6 +140,7 @@ func TestStreamResumes(t *testing.T) {
 
 // Streams end when the service is to stop.
 func TestStopWaiting(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	server := b.serve()
 	j := b.post("say heard\nwait-cancel")

@@ -15,6 +15,7 @@ import (
 // Jobs to which nothing happens are archived, and removed with all that they have
 // some time later; others stay.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	const archiveAfter, retention = 5 * 24 * time.Hour, 10 * 24 * time.Hour
 	b := newBench(t, func(o *agentjobs.Options) {
 		o.ArchiveAfter, o.Retention, o.SweepEvery = archiveAfter, retention, 5*time.Millisecond

@@ -24,10 +24,10 @@ import (
 // descriptionVariable names the file of GitHub's OpenAPI description, in JSON.
 const descriptionVariable = "FOOTFALL_GITHUB_OPENAPI"
 
-// TestGitHubDescription holds both sides of the exchange against GitHub's
+// TestRealGitHubDescription holds both sides of the exchange against GitHub's
 // description: our requests, and the answers of the stand-in that all other
 // tests trust.
-func TestGitHubDescription(t *testing.T) {
+func TestRealGitHubDescription(t *testing.T) {
 	path := os.Getenv(descriptionVariable)
 	if path == "" {
 		t.Skipf("%s does not name GitHub's OpenAPI description", descriptionVariable)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"footfall/agentjobs"
 )
@@ -19,8 +18,6 @@ import (
 // its exit code.
 func (s *stage) agentCommand(name string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
-	began := time.Now()
-	defer func() { s.t.Logf("%v %v took %v", name, args, time.Since(began)) }()
 	stdout, stderr, err := command(s.t, nil, append([]string{"agent", name, "--data", s.data, "--project", "docs"}, args...)...)
 	return stdout, stderr, exitCode(s.t, err)
 }
@@ -134,9 +131,7 @@ func TestAgentCommands(t *testing.T) {
 				t.Error("the agent went on")
 			}
 			s.held.release("here")
-			t.Log("held run", time.Now())
 			p.wait(t, nil)
-			t.Log("first run over", time.Now())
 			link := s.forge.URL + "/" + docsRepository + "/pull/1"
 			if !strings.Contains(p.log.String(), "Pull request "+link+"\n") {
 				t.Errorf("the end of a run says %s", p.log)

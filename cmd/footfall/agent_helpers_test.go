@@ -281,5 +281,5 @@ func metric(t *testing.T, p *process, name string) float64 {
 	return 0
 }
 
-// exitStatus1 is how a command ends that failed.
-var exitStatus1 = errors.New("exit status 1")
+// errStatus1 is how a command ends that has failed.
+var errStatus1 = errors.New("exit status 1")

@@ -159,8 +159,8 @@ func TestAgentStreamAtStop(t *testing.T) {
 	job := s.post(p, "say hello", "model hold agent", "write docs/new.md hello")
 	w := s.watch(p, job.ID)
 	s.held.await(t, "agent", p)
-	check, out := s.running("run", "say queued\nmodel hold agent")
-	out.find(t, "queued", check.done)
+	command, out := s.running("run", "say another\nmodel hold agent")
+	out.find(t, "another", command.done)
 	began := time.Now()
 	p.stop(t)
 	if took := time.Since(began); took > 5*time.Second {
@@ -178,7 +178,7 @@ func TestAgentStreamAtStop(t *testing.T) {
 			break
 		}
 	}
-	check.wait(t, exitStatus1)
+	command.wait(t, errStatus1)
 	s.held.release("agent")
 	p = s.serve()
 	s.once(s.await(p, job.ID), 1)
@@ -197,7 +197,7 @@ func TestAgentCheckAtStop(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the server took %v to stop", took)
 	}
-	check.wait(t, exitStatus1)
+	check.wait(t, errStatus1)
 	if left := s.leftovers(); len(left) > 0 {
 		t.Errorf("the check left %v", left)
 	}
@@ -216,6 +216,7 @@ func TestAgentProjectDeleted(t *testing.T) {
 		t.Error("the agent started nothing")
 	}
 	must(t, "project", "delete", "docs", "--yes", "--data", s.data)
+	deleted := time.Now()
 	if left := withArgument(t, canary); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
@@ -223,6 +224,9 @@ func TestAgentProjectDeleted(t *testing.T) {
 		if strings.Contains(data, "Pull request") {
 			t.Errorf("the log says %s", data)
 		}
+	}
+	if took := time.Since(deleted); took > 10*time.Second {
+		t.Errorf("the stream went on for %v", took)
 	}
 	until(t, "the working copies are removed", func() bool { return len(s.leftovers()) == 0 })
 	if len(s.forge.Pulls()) > 0 || len(s.git.Branches(docsRepository)) != 1 {

@@ -226,7 +226,7 @@ func TestAgentKillRemoval(t *testing.T) {
 	check, _ := s.running("check")
 	wait(p)
 	s.kill(p)
-	check.wait(t, exitStatus1)
+	check.wait(t, errStatus1)
 	if left := s.leftovers(); len(left) == 0 {
 		t.Error("the check had no directory")
 	}

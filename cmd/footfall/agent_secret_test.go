@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,9 +63,16 @@ func TestAgentSecrets(t *testing.T) {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
 	var looking sync.WaitGroup
+	var looks atomic.Int64
+	looked := func() {
+		t.Helper()
+		enough := looks.Load() + 3
+		until(t, "it was looked", func() bool { return looks.Load() >= enough })
+	}
 	looking.Go(func() {
 		for ctx.Err() == nil {
 			s.look(forms, git, inside)
+			looks.Add(1)
 			<-pause.C // Others need the processor too.
 		}
 	})
@@ -84,10 +92,10 @@ func TestAgentSecrets(t *testing.T) {
 	until(t, "git runs", func() bool {
 		return slices.ContainsFunc(others(t), func(o other) bool { return strings.Contains(o.environ, "GIT_DIR="+s.data) })
 	})
-	waitLooks(t)
+	looked()
 	close(stalled)
 	s.held.await(t, "agent", p)
-	waitLooks(t)
+	looked()
 	if file, text := holdsAny(t, s.data, forms...); file != "" {
 		t.Errorf("while the agent works, %s holds %s", file, text)
 	}
@@ -152,10 +160,4 @@ func TestAgentSecrets(t *testing.T) {
 	if file, _ := holdsAny(t, s.data, "the remote rejected the push"); file == "" {
 		t.Error("what the data directory holds is not found in it")
 	}
-}
-
-// waitLooks gives the one that looks time for some looks.
-func waitLooks(t *testing.T) {
-	t.Helper()
-	<-time.After(200 * time.Millisecond)
 }
