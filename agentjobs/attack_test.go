@@ -2,6 +2,7 @@ package agentjobs_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -24,105 +25,127 @@ func script(text string) string {
 	return "shell " + strings.ReplaceAll(strings.TrimSpace(text), "\n", `\n`)
 }
 
-// canary is a file of the host that exists once a program of an attack ran outside of
-// the sandbox.
-func (b *bench) canary() string { return filepath.Join(b.dir, "canary") }
-
-func (b *bench) sang() bool { return os.Remove(b.canary()) == nil }
-
-// withCanary puts the path of the canary into a prompt.
-func (b *bench) withCanary(text string) string { return strings.ReplaceAll(text, "CANARY", b.canary()) }
-
-// suffer has one job attack in two runs, then does honest work in the same job and in
-// another one: nothing of the attack may reach them.
-func (b *bench) suffer(t *testing.T, a attack) {
-	t.Helper()
-	prompt := b.withCanary(a.prompt)
-	j := b.await(b.post(prompt).ID)
-	b.suffered(t, a, j)
-	b.message(j.ID, prompt)
-	j = b.await(j.ID)
-	b.suffered(t, a, j)
-
-	b.message(j.ID, "write docs/honest.md work")
-	b.honest(t, b.await(j.ID), a.pushed)
-	b.honest(t, b.await(b.post("write docs/honest.md work").ID), nil)
-	b.keepsSecrets(t, j.ID)
+// suffering is an attack with its job.
+type suffering struct {
+	attack
+	b      *bench
+	t      *testing.T
+	name   string
+	canary string // a file of the host that a program of the attack makes outside of the sandbox
+	id     string
 }
 
-// suffered checks what one run of an attack came to.
-func (b *bench) suffered(t *testing.T, a attack, j agentjobs.Job) {
+// suffers has a job for each attack of a table, all on one service. Each attacks in some
+// runs and then does honest work, as another job does in the end: nothing of an attack
+// may reach them. CANARY in a prompt stands for the attack's own.
+func suffers(t *testing.T, b *bench, runs int, attacks map[string]attack) {
 	t.Helper()
-	if b.sang() {
-		t.Error("a program of the attack ran outside of the sandbox")
+	var all []*suffering
+	for name, a := range attacks {
+		s := &suffering{attack: a, b: b, t: t, name: name, canary: filepath.Join(b.dir, fmt.Sprintf("canary%d", len(all)))}
+		s.prompt = strings.ReplaceAll(s.prompt, "CANARY", s.canary)
+		s.id = b.post(s.prompt).ID
+		all = append(all, s)
 	}
-	if a.says == nil {
-		if j.Status != agentjobs.Completed {
-			t.Errorf("the job is %s: %s", j.Status, reason(j))
+	for range runs - 1 {
+		for _, s := range all {
+			s.suffered(b.await(s.id))
+			b.message(s.id, s.prompt)
 		}
-		b.holdsOnly(t, j, a.pushed)
+	}
+	for _, s := range all {
+		s.suffered(b.await(s.id))
+		b.message(s.id, "write docs/honest.md work")
+	}
+	for _, s := range all {
+		s.honest(b.await(s.id))
+		b.keepsSecrets(s.id)
+	}
+	bystander := &suffering{b: b, t: t, name: "another job", canary: filepath.Join(b.dir, "canary")}
+	bystander.honest(b.await(b.post("write docs/honest.md work").ID))
+}
+
+func (s *suffering) errorf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Errorf("%s: %s", s.name, fmt.Sprintf(format, args...))
+}
+
+// sang reports whether the canary was made, and removes it.
+func (s *suffering) sang() bool { return os.Remove(s.canary) == nil }
+
+// suffered checks what one run of an attack came to.
+func (s *suffering) suffered(j agentjobs.Job) {
+	s.t.Helper()
+	if s.sang() {
+		s.errorf("a program of the attack ran outside of the sandbox")
+	}
+	if s.says == nil {
+		if j.Status != agentjobs.Completed {
+			s.errorf("the job is %s: %s", j.Status, reason(j))
+		}
+		s.holdsOnly(j, s.pushed)
 		return
 	}
 	if j.Status != agentjobs.Failed {
-		t.Errorf("the job is %s", j.Status)
+		s.errorf("the job is %s", j.Status)
 	}
-	for _, text := range a.says {
+	for _, text := range s.says {
 		if !strings.Contains(reason(j), text) {
-			t.Errorf("the reason %q does not hold %q", reason(j), text)
+			s.errorf("the reason %q does not hold %q", reason(j), text)
 		}
 	}
 	if strings.ContainsAny(reason(j), "\n\r\x1b\x00") {
-		t.Errorf("the reason %q is not one line", reason(j))
+		s.errorf("the reason %q is not one line", reason(j))
 	}
-	if _, pushed := b.tips()[j.Source.Ref]; pushed {
-		t.Errorf("%s was pushed: %q", j.Source.Ref, b.git.Files(repository, j.Source.Ref))
+	if _, pushed := s.b.tips()[j.Source.Ref]; pushed {
+		s.errorf("%s was pushed: %q", j.Source.Ref, s.b.git.Files(repository, j.Source.Ref))
 	}
 }
 
 // honest checks that a job completed and pushed honest work, beside what it pushed
 // before.
-func (b *bench) honest(t *testing.T, j agentjobs.Job, before []string) {
-	t.Helper()
+func (s *suffering) honest(j agentjobs.Job) {
+	s.t.Helper()
 	if j.Status != agentjobs.Completed {
-		t.Errorf("after the attack honest work is %s: %s", j.Status, reason(j))
+		s.errorf("after the attack honest work is %s: %s", j.Status, reason(j))
 		return
 	}
-	if b.sang() {
-		t.Error("a program of the attack ran outside of the sandbox, in a later run")
+	if s.sang() {
+		s.errorf("a program of the attack ran outside of the sandbox, in a later run")
 	}
-	b.holdsOnly(t, j, append([]string{"docs/honest.md"}, before...))
+	s.holdsOnly(j, append([]string{"docs/honest.md"}, s.pushed...))
 }
 
 // holdsOnly checks that a branch has the files of main and these.
-func (b *bench) holdsOnly(t *testing.T, j agentjobs.Job, more []string) {
-	t.Helper()
+func (s *suffering) holdsOnly(j agentjobs.Job, more []string) {
+	s.t.Helper()
 	allowed := make(map[string]bool)
-	for _, name := range append(b.git.Files(repository, "main"), more...) {
+	for _, name := range append(s.b.git.Files(repository, "main"), more...) {
 		allowed[name] = true
 	}
-	if _, pushed := b.tips()[j.Source.Ref]; !pushed {
+	if _, pushed := s.b.tips()[j.Source.Ref]; !pushed {
 		if len(more) > 0 {
-			t.Errorf("%s was not pushed", j.Source.Ref)
+			s.errorf("%s was not pushed", j.Source.Ref)
 		}
 		return
 	}
-	for _, name := range b.git.Files(repository, j.Source.Ref) {
+	for _, name := range s.b.git.Files(repository, j.Source.Ref) {
 		if !allowed[name] {
-			t.Errorf("%q was pushed", name)
+			s.errorf("%q was pushed", name)
 		}
 		delete(allowed, name)
 	}
 	for _, name := range more {
 		if allowed[name] {
-			t.Errorf("%q was not pushed", name)
+			s.errorf("%q was not pushed", name)
 		}
 	}
 }
 
 // keepsSecrets checks that no secret is in what a client, a reader of the pull request
 // or an agent gets to see.
-func (b *bench) keepsSecrets(t *testing.T, id string) {
-	t.Helper()
+func (b *bench) keepsSecrets(id string) {
+	b.t.Helper()
 	seen := map[string]string{
 		"the job":        b.do(http.MethodGet, "/job/"+id, "").text,
 		"the log":        b.do(http.MethodGet, "/job/"+id+"/log", "").text,
@@ -147,21 +170,13 @@ func (b *bench) keepsSecrets(t *testing.T, id string) {
 		return err
 	})
 	if err != nil {
-		t.Error(err)
+		b.t.Error(err)
 	}
 	for _, secret := range []string{forgeToken, modelKey, base64.StdEncoding.EncodeToString([]byte("x-access-token:" + forgeToken))} {
 		for where, text := range seen {
 			if strings.Contains(text, secret) {
-				t.Errorf("%s holds a secret", where)
+				b.t.Errorf("%s holds a secret", where)
 			}
 		}
-	}
-}
-
-// suffers runs a table of attacks on one service.
-func suffers(t *testing.T, b *bench, attacks map[string]attack) {
-	t.Helper()
-	for name, a := range attacks {
-		t.Run(name, func(t *testing.T) { b.suffer(t, a) })
 	}
 }

@@ -90,13 +90,14 @@ func TestCancelQueued(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(o *agentjobs.Options) { o.Concurrent = 1 })
 	release := b.hold()
-	first, second := b.post("say first"), b.post("say second")
+	first, second, last := b.post("say first"), b.post("say second"), b.post("say last")
 	b.message(second.ID, "say third")
 	if told := b.want(b.do(http.MethodPost, "/job/"+second.ID+"/cancel", ""), http.StatusOK); told.Status != agentjobs.Failed {
 		t.Errorf("the job is %+v", told)
 	}
 	release()
 	b.await(first.ID)
+	b.await(last.ID)
 	if lines := b.lines(second.ID); len(lines) != 1 || lines[0].Text != "The job was cancelled." {
 		t.Errorf("the log is %+v", lines)
 	}

@@ -31,10 +31,10 @@ func (js *Jobs) Check(ctx context.Context, project access.Project) ([]Finding, e
 	if !found {
 		return nil, errNoRepository
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, js.RunTimeout, errDeadline)
+	ctx, cancel := context.WithTimeoutCause(ctx, js.options.RunTimeout, errDeadline)
 	defer cancel()
-	defer context.AfterFunc(js.waiting, cancel)()
-	dir, err := os.MkdirTemp(js.Dir, checkPrefix+"*")
+	defer context.AfterFunc(js.checking, cancel)()
+	dir, err := os.MkdirTemp(js.options.Dir, checkPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("making a directory to check in: %w", err)
 	}
@@ -59,7 +59,7 @@ func (js *Jobs) Check(ctx context.Context, project access.Project) ([]Finding, e
 		try("forge", js.checkForge(ctx, settings, token))
 		try("clone", js.checkClone(ctx, settings, filepath.Join(dir, "clone"), token))
 	}
-	if try("sandbox", js.Sandbox.Check(ctx)) {
+	if try("sandbox", js.options.Sandbox.Check(ctx)) {
 		try("agent and model", js.checkAgent(ctx, settings, dir))
 	}
 	return findings, nil
@@ -92,7 +92,7 @@ func (js *Jobs) checkAgent(ctx context.Context, s Settings, dir string) error {
 	}
 	var last string
 	result, err := js.converse(ctx, conversation{
-		settings: s, tree: tree, home: filepath.Join(dir, "home"), socket: dir + socketSuffix,
+		settings: s, tree: tree, home: filepath.Join(dir, "home"), socket: filepath.Join(js.sockets, filepath.Base(dir)+socketSuffix),
 		prompt: "Answer with the word OK alone, and change no file.",
 		event: func(e agent.Event) {
 			if e.Kind == agent.KindError {

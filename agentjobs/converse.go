@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	"footfall/agentjobs/agent"
 	"footfall/agentjobs/gate"
@@ -42,7 +41,7 @@ func (js *Jobs) converse(ctx context.Context, c conversation) (result agent.Resu
 		}
 	}
 	way, err := gate.Open(gate.Options{
-		Socket: c.socket, Upstream: upstream, Model: c.settings.Model, Key: key, Limits: js.Gate, Logger: js.logger,
+		Socket: c.socket, Upstream: upstream, Model: c.settings.Model, Key: key, Limits: js.options.Gate, Logger: js.logger,
 	})
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("opening the way to the model: %w", err)
@@ -54,7 +53,7 @@ func (js *Jobs) converse(ctx context.Context, c conversation) (result agent.Resu
 	if err := os.MkdirAll(c.home, 0o700); err != nil {
 		return agent.Result{}, fmt.Errorf("making the home of the agent: %w", err)
 	}
-	room, err := js.Sandbox.Prepare(sandbox.Spec{Tree: c.tree, Home: c.home, GateSocket: c.socket})
+	room, err := js.options.Sandbox.Prepare(sandbox.Spec{Tree: c.tree, Home: c.home, GateSocket: c.socket})
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("preparing the sandbox: %w", err)
 	}
@@ -67,8 +66,12 @@ func (js *Jobs) converse(ctx context.Context, c conversation) (result agent.Resu
 	if err != nil {
 		return agent.Result{}, fmt.Errorf("making the agent's configuration: %w", err)
 	}
-	if err := furnish(c.home, command); err != nil {
+	kept, err := openHome(c.home, command)
+	if err != nil {
 		return agent.Result{}, err
+	}
+	if !kept {
+		c.event(agent.Event{Kind: agent.KindStatus, Text: "What the agent kept from earlier runs can not be used again and was removed."})
 	}
 	if err := room.Hide(command.Hide...); err != nil {
 		return agent.Result{}, err
@@ -80,7 +83,7 @@ func (js *Jobs) converse(ctx context.Context, c conversation) (result agent.Resu
 	result, err = agent.Run(ctx, agent.Options{
 		Stdin: process.Stdin(), Stdout: process.Stdout(),
 		Tree: room.Tree, Model: c.settings.Model, Prompt: c.prompt, SessionID: c.session, Summary: c.summary,
-		IdleTimeout: js.IdleTimeout, Event: c.event, Logger: js.logger,
+		IdleTimeout: js.options.IdleTimeout, Event: c.event, Logger: js.logger,
 	})
 	// It was asked to end by the end of its input. Some agents do not, and what it
 	// left running does not know.
@@ -90,37 +93,13 @@ func (js *Jobs) converse(ctx context.Context, c conversation) (result agent.Resu
 	if errors.As(ended, &limit) {
 		return result, ended // Whatever the agent says of it is a consequence.
 	}
-	if said := process.Stderr(); err != nil && said != "" {
-		c.event(agent.Event{Kind: agent.KindError, Text: agent.Clean(said)})
+	if err != nil {
+		if ended != nil && !errors.Is(ended, sandbox.ErrKilled) {
+			c.event(agent.Event{Kind: agent.KindError, Text: agent.Clean(ended.Error())})
+		}
+		if said := process.Stderr(); said != "" {
+			c.event(agent.Event{Kind: agent.KindError, Text: agent.Clean(said)})
+		}
 	}
 	return result, err
-}
-
-// furnish puts the agent's configuration into its home, and removes from there what
-// the agent would run code from as it starts. An earlier run may have left links
-// there, which os.Root does not follow out of it.
-func furnish(home string, command agent.Command) error {
-	root, err := os.OpenRoot(home)
-	if err != nil {
-		return fmt.Errorf("opening the home of the agent: %w", err)
-	}
-	defer func() { _ = root.Close() }() // It was read-only.
-	for _, name := range command.Remove {
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("removing the agent's %s: %w", name, err)
-		}
-	}
-	for name, content := range command.Files {
-		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return fmt.Errorf("writing the agent's %s: %w", name, err)
-		}
-		// Not into what lies there: that may be a link, or a file that nobody may write.
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("writing the agent's %s: %w", name, err)
-		}
-		if err := root.WriteFile(name, content, 0o600); err != nil {
-			return fmt.Errorf("writing the agent's %s: %w", name, err)
-		}
-	}
-	return nil
 }

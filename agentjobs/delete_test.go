@@ -54,7 +54,5 @@ func TestStartForgetsDeletedProjects(t *testing.T) {
 	if keys := b.keys(database.AllJobsPrefix()); len(keys) > 0 {
 		t.Errorf("the database still has %q", keys)
 	}
-	if left := b.copies(); len(left) > 0 {
-		t.Errorf("on the disk there is still %q", left)
-	}
+	b.until("nothing is left on the disk", func() bool { return len(b.copies()) == 0 })
 }

@@ -71,7 +71,7 @@ func (o *once) begin() (answer []byte, end func(), err error) {
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("looking for an idempotency key: %w", err)
-	case found && o.js.Now().Before(first.Created.Add(receiptLifetime)):
+	case found && o.js.options.Now().Before(first.Created.Add(receiptLifetime)):
 		if first.Body != o.body {
 			return nil, nil, errKeyReused
 		}

@@ -15,7 +15,6 @@ type job struct {
 	Status     Status         `json:"status"`
 	Repository string         `json:"repository"`
 	BaseRef    string         `json:"baseRef"`
-	Model      string         `json:"model"`
 	Created    time.Time      `json:"created"`
 	Updated    time.Time      `json:"updated"`
 	Archived   time.Time      `json:"archived,omitzero"`
@@ -30,6 +29,8 @@ type job struct {
 
 // result is what the runs of a job made. Only they change it.
 type result struct {
+	// Model is the model of the last run.
+	Model  string `json:"model"`
 	Branch string `json:"branch"`
 	// Branches is how many branches the job had: each pull request that was merged
 	// or closed leaves the next message to a new one.
@@ -50,6 +51,7 @@ type result struct {
 type pullRequest struct {
 	Number int    `json:"number"`
 	URL    string `json:"url"`
+	Branch string `json:"branch"`
 }
 
 // progress is how far a message was worked on, for a start after a crash.

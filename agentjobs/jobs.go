@@ -37,6 +37,7 @@ type Options struct {
 	Concurrent   int             // runs at a time: 2
 	RunsPerHour  int             // messages that a project may post an hour: 100
 	RunTimeout   time.Duration   // of a run: 15 minutes
+	RunBytes     uint64          // of disk that must be free for a run to begin, beside the database's reserve
 	IdleTimeout  time.Duration   // of a run without an update of the agent: 2 minutes
 	ArchiveAfter time.Duration   // since anything happened to a job: 30 days
 	Retention    time.Duration   // of an archived job: 90 days
@@ -58,19 +59,19 @@ const (
 
 // Jobs are the agent jobs of all projects. It is safe for concurrent use.
 type Jobs struct {
-	Options
+	options  Options
 	db       *database.DB
-	insecure bool
 	logger   *slog.Logger
+	sockets  string // directory of the gates' sockets
 	metrics  *metrics
 	watchers *watchers
 
 	ctx  context.Context // ends with Close
 	stop context.CancelCauseFunc
 	work sync.WaitGroup // runs, removals and the sweep
-	// waiting ends with StopWaiting.
-	waiting     context.Context
-	stopWaiting context.CancelCauseFunc
+	// checking ends with StopWaiting.
+	checking     context.Context
+	stopChecking context.CancelCauseFunc
 
 	mu sync.Mutex // guards what follows, and makes each change of a job one step
 	// started says that runs may begin.
@@ -108,10 +109,14 @@ func Open(o Options) (*Jobs, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of agent jobs: %w", err)
 	}
+	sockets, err := socketDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	js := &Jobs{
-		Options:  o,
+		options:  o,
 		db:       o.Database,
-		insecure: o.Insecure,
+		sockets:  sockets,
 		logger:   o.Logger,
 		watchers: newWatchers(),
 		running:  make(map[database.JobID]*run),
@@ -120,7 +125,7 @@ func Open(o Options) (*Jobs, error) {
 		deleted:  make(map[uint64]bool),
 	}
 	js.ctx, js.stop = context.WithCancelCause(context.Background())
-	js.waiting, js.stopWaiting = context.WithCancelCause(js.ctx)
+	js.checking, js.stopChecking = context.WithCancelCause(js.ctx)
 	js.metrics = newMetrics(o.Registerer, js.depth)
 	return js, nil
 }
@@ -129,7 +134,7 @@ func Open(o Options) (*Jobs, error) {
 func (js *Jobs) Start() error {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	if err := js.recover(); err != nil {
+	if err := js.takeUpAll(); err != nil {
 		return err
 	}
 	js.started = true
@@ -147,13 +152,18 @@ func (js *Jobs) Close() {
 	js.StopWaiting()
 	js.stop(errStopping)
 	js.work.Wait()
+	if js.sockets != js.options.Dir {
+		if err := os.Remove(js.sockets); err != nil {
+			js.logger.Warn("The directory of the gates' sockets was not removed.", "error", err)
+		}
+	}
 }
 
 // StopWaiting ends the requests that else last as long as a run does: streams of logs,
 // and checks. A server that stops would wait for them.
 func (js *Jobs) StopWaiting() {
 	js.watchers.close()
-	js.stopWaiting(errStopping)
+	js.stopChecking(errStopping)
 }
 
 // Answers to what a client asks that are no success.
@@ -163,6 +173,7 @@ var (
 	errStillActive  = &api.Error{Status: 409, Message: "the job is active; cancel it before it is archived"}
 	errManyWaiting  = &api.Error{Status: 429, Message: fmt.Sprintf("%d messages of the job wait already", maxWaiting), RetryAfter: time.Minute}
 	errManyActive   = &api.Error{Status: 429, Message: fmt.Sprintf("%d jobs wait already", maxActive), RetryAfter: time.Minute}
+	errStopsNow     = &api.Error{Status: 503, Message: errStopping.Error(), RetryAfter: 10 * time.Second}
 	errWatchedByAll = &api.Error{Status: 429, Message: fmt.Sprintf("%d logs are being followed already", maxWatchers), RetryAfter: 10 * time.Second}
 )
 
@@ -176,7 +187,7 @@ func (js *Jobs) Create(project access.Project, prompt string, also func(*badger.
 	if !found {
 		return Job{}, errNoRepository
 	}
-	id, err := uuid.NewV7FromReader(js.Random)
+	id, err := uuid.NewV7FromReader(js.options.Random)
 	if err != nil {
 		return Job{}, fmt.Errorf("making the ID of a job: %w", err)
 	}
@@ -191,9 +202,9 @@ func (js *Jobs) Create(project access.Project, prompt string, also func(*badger.
 		Status:     Active,
 		Repository: settings.Repository,
 		BaseRef:    settings.Ref,
-		Model:      settings.Model,
 		Created:    now,
 	}
+	j.Model = settings.Model
 	j.nextBranch()
 	err = js.db.Update(func(txn *badger.Txn) error {
 		if err := js.post(txn, project, j, prompt, now); err != nil {
@@ -300,13 +311,14 @@ func (js *Jobs) Archive(project access.Project, id database.JobID) (Job, error) 
 func (js *Jobs) archive(project access.Project, id database.JobID, why happening) (Job, error) {
 	done := false
 	j, err := js.change(project, id, func(_ *badger.Txn, j *job) error {
-		if _, allowed := j.Status.after(why); !allowed {
+		if _, allowed := j.Status.after(why); !allowed || why == archiveDue && !js.idle(j, js.options.Now()) {
 			return errStillActive
 		}
 		if done = j.Status != Archived; done {
 			j.move(why)
 			j.Archived = js.time()
 			j.Updated = j.Archived
+			j.Session, j.Answer = "", "" // No run comes that they are for.
 		}
 		return nil
 	})
@@ -326,4 +338,4 @@ func (js *Jobs) Get(project access.Project, id database.JobID) (Job, error) {
 }
 
 // time is the time as it is kept: UTC, to the millisecond.
-func (js *Jobs) time() time.Time { return js.Now().UTC().Truncate(time.Millisecond) }
+func (js *Jobs) time() time.Time { return js.options.Now().UTC().Truncate(time.Millisecond) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -27,9 +28,6 @@ const (
 	// is synced, so not every line gets one of its own.
 	flushBytes = 32 << 10
 	flushEvery = 250 * time.Millisecond
-	// reservedBytes is the room that is left for the lines of the service itself when
-	// what the agent says has filled the log: how the run ended is never missing.
-	reservedBytes = 64 << 10
 )
 
 // logWriter appends to the log of one job. It is safe for concurrent use; there is
@@ -39,7 +37,7 @@ type logWriter struct {
 	project access.Project
 	id      database.JobID
 	now     func() time.Time
-	limit   int // bytes of the whole log
+	limit   int // bytes, for what the agent says
 	flushed func(error)
 
 	mu     sync.Mutex
@@ -68,7 +66,7 @@ func openLog(db *database.DB, project access.Project, id database.JobID, now fun
 		return nil, fmt.Errorf("reading the log of a job: %w", err)
 	}
 	l.first = l.next
-	l.full = l.size >= l.limit-reservedBytes
+	l.full = l.size >= l.limit
 	return l, nil
 }
 
@@ -79,16 +77,17 @@ func (l *logWriter) agentSaid(event agent.Event) {
 	if l.full {
 		return
 	}
-	if l.full = !l.append(event.Kind, event.Text, l.limit-reservedBytes); l.full {
-		l.append(agent.KindStatus, "The log is full. What the agent says from here on is not kept.", l.limit)
+	if l.full = !l.append(event.Kind, event.Text, l.limit); l.full {
+		l.append(agent.KindStatus, "The log is full. What the agent says from here on is not kept.", math.MaxInt)
 	}
 }
 
-// note appends a line of the service itself.
+// note appends a line of the service itself, also to a log that is full: how a run
+// ended is never missing. There are few in a run, and runs are bounded.
 func (l *logWriter) note(kind agent.Kind, format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.append(kind, fmt.Sprintf(format, args...), l.limit)
+	l.append(kind, fmt.Sprintf(format, args...), math.MaxInt)
 }
 
 // append appends a line unless the log would have more than limit bytes then. The

@@ -34,20 +34,20 @@ func (js *Jobs) mayPost(project access.Project) error {
 		return errManyActive
 	}
 	window := js.posted[project.ID]
-	since := js.Now().Add(-time.Hour)
+	since := js.options.Now().Add(-time.Hour)
 	window = slices.DeleteFunc(window, func(t time.Time) bool { return !t.After(since) })
 	if len(window) == 0 {
 		delete(js.posted, project.ID)
 	} else {
 		js.posted[project.ID] = window
 	}
-	if len(window) < js.RunsPerHour {
+	if len(window) < js.options.RunsPerHour {
 		return nil
 	}
 	return &api.Error{
 		Status:     429,
 		Message:    "the project has posted as many messages as it may in an hour",
-		RetryAfter: window[len(window)-js.RunsPerHour].Sub(since),
+		RetryAfter: window[len(window)-js.options.RunsPerHour].Sub(since),
 	}
 }
 
@@ -64,19 +64,17 @@ func (js *Jobs) drop(id database.JobID) {
 	js.queue = slices.DeleteFunc(js.queue, func(r *run) bool { return r.id == id })
 }
 
-// dispatch begins runs as long as there may be more of them, in the order of the
-// queue. A job whose former run is still ending lets others go first. The caller
-// holds mu.
+// dispatch begins runs as long as there may be more of them. The caller holds mu.
 func (js *Jobs) dispatch() {
-	for js.started && len(js.running) < js.Concurrent {
-		next := slices.IndexFunc(js.queue, func(r *run) bool { return js.running[r.id] == nil })
+	for js.started && len(js.running) < js.options.Concurrent {
+		next := js.next()
 		if next < 0 {
 			return
 		}
 		r := js.queue[next]
 		js.queue = slices.Delete(js.queue, next, next+1)
 		js.running[r.id] = r
-		js.metrics.wait.Observe(js.Now().Sub(r.queued).Seconds())
+		js.metrics.wait.Observe(js.options.Now().Sub(r.queued).Seconds())
 		ctx, cancel := context.WithCancelCause(js.ctx)
 		r.cancel = cancel
 		js.work.Go(func() {
@@ -84,6 +82,23 @@ func (js *Jobs) dispatch() {
 			js.perform(ctx, r)
 		})
 	}
+}
+
+// next is the place in the queue of the run that begins next, or -1: the first one of
+// the projects that have the fewest runs, so that one project with many messages does
+// not hold the others up. A job whose former run is still ending lets others go first.
+func (js *Jobs) next() int {
+	runs := make(map[string]int) // by project
+	for _, r := range js.running {
+		runs[r.project.ID]++
+	}
+	next := -1
+	for i, r := range js.queue {
+		if js.running[r.id] == nil && (next < 0 || runs[r.project.ID] < runs[js.queue[next].project.ID]) {
+			next = i
+		}
+	}
+	return next
 }
 
 // depth is how many jobs wait for a run.

@@ -56,7 +56,7 @@ func reasonOf(err error) string {
 		return "the agent's program can not be started; footfall agent check says why"
 	}
 	for _, told := range []error{
-		errMoved, errInterrupted, errCancelled, errDeadline, errNoRepository,
+		errMoved, errNoRoom, errInterrupted, errCancelled, errDeadline, errNoRepository,
 		agent.ErrProtocol, agent.ErrIdle, agent.ErrOutput, agent.ErrEnded, agent.ErrRefused, agent.ErrMaxTokens, agent.ErrMaxTurnRequests, agent.ErrStopped,
 	} {
 		if errors.Is(err, told) {
@@ -72,6 +72,15 @@ func reasonOf(err error) string {
 		}
 	}
 	return internalReason
+}
+
+// ownReason reports whether a run failed for what it is, however late that was found.
+func ownReason(err error) bool {
+	var (
+		violation *checkout.Violation
+		limit     *sandbox.LimitError
+	)
+	return errors.As(err, &violation) || errors.As(err, &limit) || errors.Is(err, agent.ErrIdle) || errors.Is(err, agent.ErrOutput)
 }
 
 // internal reports whether a failure is for the server's log.

@@ -17,38 +17,49 @@ import (
 	"footfall/internal/database"
 )
 
-// recover takes up what a former process left: it queues what is active, in the
+// takeUpAll takes up what a former process left: it queues what is active, in the
 // order in which it came, and forgets what is left over. The caller holds mu.
-func (js *Jobs) recover() error {
+func (js *Jobs) takeUpAll() error {
 	if err := js.forgetDeleted(); err != nil {
 		return err
 	}
 	known := make(map[string]bool) // directories
 	var active []*run
-	for _, project := range js.Registry.Projects() {
-		jobs, err := js.all(project)
-		if err != nil {
+	for _, project := range js.options.Registry.Projects() {
+		var begun []database.JobID
+		queue := func(j *job) error {
+			posted, err := js.postedAt(project, j)
+			active = append(active, &run{project: project, id: j.ID, queued: posted, ended: make(chan struct{})})
 			return err
 		}
-		for _, j := range jobs {
+		err := js.eachJob(project, func(j *job) error {
 			js.metrics.moved("", j.Status)
 			if j.Status != Archived {
 				known[uuid.UUID(j.ID).String()] = true
 			}
-			if err := js.recount(project, j); err != nil {
-				return err
+			switch {
+			case j.Status == Active && j.Run.Begun:
+				begun = append(begun, j.ID)
+			case j.Status == Active:
+				if err := queue(j); err != nil {
+					return err
+				}
 			}
-			if j.Status != Active {
-				continue
+			return js.recount(project, j)
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range begun {
+			j, err := js.takeUp(project, id)
+			if err == nil && j.Status == Active {
+				err = queue(j)
 			}
-			taken, err := js.takeUp(project, j.ID)
 			if err != nil {
 				return err
 			}
-			if taken {
-				active = append(active, &run{project: project, id: j.ID, queued: j.Updated, ended: make(chan struct{})})
-			}
 		}
+		slices.SortFunc(js.posted[project.ID], time.Time.Compare)
 	}
 	slices.SortStableFunc(active, func(a, b *run) int { return a.queued.Compare(b.queued) })
 	for _, r := range active {
@@ -57,44 +68,41 @@ func (js *Jobs) recover() error {
 	return js.removeLeftovers(known)
 }
 
-// all returns the jobs of a project.
-func (js *Jobs) all(project access.Project) (jobs []*job, err error) {
-	err = js.db.View(func(txn *badger.Txn) error {
+// eachJob calls visit with the jobs of a project, the oldest first.
+func (js *Jobs) eachJob(project access.Project, visit func(*job) error) error {
+	err := js.db.View(func(txn *badger.Txn) error {
 		return database.Each(txn, database.JobPrefix(project.Number), database.KindJob, func(key, payload []byte) error {
 			j, err := decodeJob(key, payload)
-			jobs = append(jobs, j)
-			return err
+			if err != nil {
+				return err
+			}
+			return visit(j)
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the jobs of project %q: %w", project.ID, err)
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("reading the jobs of project %q: %w", project.ID, err)
 	}
-	return jobs, nil
+	return nil
 }
 
 // recount counts the messages of a job that came within the last hour.
 func (js *Jobs) recount(project access.Project, j *job) error {
-	since := js.Now().Add(-time.Hour)
+	since := js.options.Now().Add(-time.Hour)
 	if !j.Updated.After(since) {
 		return nil
 	}
-	err := js.messages(project, j.ID, 0, func(m message) error {
+	return js.messages(project, j.ID, 0, func(m message) error {
 		if m.Created.After(since) {
 			js.posted[project.ID] = append(js.posted[project.ID], m.Created)
 		}
 		return nil
 	})
-	slices.SortFunc(js.posted[project.ID], time.Time.Compare)
-	return err
 }
 
-// takeUp says whether an active job runs again. One whose run the end of the process
-// interrupted does so once; whatever broke the process could break it each time.
-func (js *Jobs) takeUp(project access.Project, id database.JobID) (taken bool, err error) {
+// takeUp lets a job whose run the end of the process interrupted run again, once:
+// whatever broke the process could break it each time.
+func (js *Jobs) takeUp(project access.Project, id database.JobID) (*job, error) {
 	j, err := js.change(project, id, func(_ *badger.Txn, j *job) error {
-		if !j.Run.Begun {
-			return nil
-		}
 		j.Run.Begun = false
 		if j.Run.Interruptions++; j.Run.Interruptions > interruptionsAllowed {
 			j.fail(runFailed, errInterrupted.Error(), js.time())
@@ -105,12 +113,21 @@ func (js *Jobs) takeUp(project access.Project, id database.JobID) (taken bool, e
 		js.metrics.outcomes.WithLabelValues("interrupted").Inc()
 		js.noteOnce(project, id, "The run failed: it was interrupted twice.")
 	}
-	return j.Status == Active, err
+	return j, err
+}
+
+// postedAt is when the message was posted that a job runs next.
+func (js *Jobs) postedAt(project access.Project, j *job) (at time.Time, err error) {
+	err = js.messages(project, j.ID, j.Next, func(m message) error { at = m.Created; return errEnough })
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return at, err
 }
 
 // noteOnce appends a line to the log of a job that does not run.
 func (js *Jobs) noteOnce(project access.Project, id database.JobID, text string) {
-	log, err := openLog(js.db, project, id, js.Now, js.LogBytes, js.flushed)
+	log, err := openLog(js.db, project, id, js.options.Now, js.options.LogBytes, js.flushed)
 	if err != nil {
 		js.flushed(err)
 		return
@@ -125,7 +142,7 @@ func (js *Jobs) forgetDeleted() error {
 	err := js.db.View(func(txn *badger.Txn) error {
 		return database.EachJobsProject(txn, func(prefix []byte) error {
 			number, err := database.JobsProject(prefix)
-			if err == nil && !js.Registry.Live(number) {
+			if err == nil && !js.options.Registry.Live(number) {
 				dead = append(dead, prefix)
 			}
 			return err
@@ -138,23 +155,34 @@ func (js *Jobs) forgetDeleted() error {
 }
 
 // removeLeftovers removes working copies of no job, and the sockets and checks of a
-// process that did not end by itself.
+// process that did not end by itself. Directories may be large; they go in the
+// background.
 func (js *Jobs) removeLeftovers(known map[string]bool) error {
-	entries, err := os.ReadDir(js.Dir)
+	entries, err := os.ReadDir(js.options.Dir)
 	if err != nil {
 		return fmt.Errorf("reading the directory of agent jobs: %w", err)
 	}
+	var left []string
 	for _, entry := range entries {
-		name := entry.Name()
-		_, parsed := uuid.Parse(name)
-		left := strings.HasSuffix(name, socketSuffix) || strings.HasPrefix(name, checkPrefix)
-		if known[name] || parsed != nil && !left {
-			continue
-		}
-		if err := removeAll(filepath.Join(js.Dir, name)); err != nil {
-			js.logger.Warn("What is left of an agent job was not removed.", "error", err)
+		path := filepath.Join(js.options.Dir, entry.Name())
+		name, trash := strings.CutSuffix(entry.Name(), trashSuffix)
+		_, err := uuid.Parse(name)
+		switch {
+		case strings.HasSuffix(name, socketSuffix):
+			if err := os.Remove(path); err != nil {
+				js.logger.Warn("The socket of a run was not removed.", "error", err)
+			}
+		case trash, err == nil && !known[name], strings.HasPrefix(name, checkPrefix):
+			left = append(left, filepath.Join(js.options.Dir, name))
 		}
 	}
+	js.work.Go(func() {
+		for _, dir := range left {
+			if err := removeAll(dir); err != nil {
+				js.logger.Warn("What is left of an agent job was not removed.", "error", err)
+			}
+		}
+	})
 	return nil
 }
 
@@ -183,19 +211,31 @@ func (js *Jobs) DeleteProject(project access.Project) error {
 	for _, r := range ending {
 		<-r.ended
 	}
-	js.mu.Lock()
-	defer js.mu.Unlock()
-	jobs, err := js.all(project)
-	if err != nil {
-		return err
-	}
-	if err := js.db.Drop(database.JobsPrefix(project.Number)); err != nil {
-		return fmt.Errorf("deleting the agent jobs of project %q: %w", project.ID, err)
-	}
-	js.watchers.wake()
-	for _, j := range jobs {
-		js.metrics.moved(j.Status, "")
-		err = errors.Join(err, removeAll(js.copyOf(j.ID)))
+	copies, err := js.dropJobs(project)
+	for _, id := range copies {
+		err = errors.Join(err, removeAll(js.copyOf(id)))
 	}
 	return err
+}
+
+// dropJobs removes what the database has of a project's jobs, and returns which have a
+// working copy.
+func (js *Jobs) dropJobs(project access.Project) (copies []database.JobID, err error) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	err = js.eachJob(project, func(j *job) error {
+		js.metrics.moved(j.Status, "")
+		if j.Status != Archived {
+			copies = append(copies, j.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := js.db.Drop(database.JobsPrefix(project.Number)); err != nil {
+		return nil, fmt.Errorf("deleting the agent jobs of project %q: %w", project.ID, err)
+	}
+	js.watchers.wake()
+	return copies, nil
 }

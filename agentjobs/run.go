@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -26,39 +29,44 @@ type task struct {
 	prompt   string
 	checkout *checkout.Checkout
 	forge    *forge.Forge
+	start    string // the commit that the agent works on
 }
 
 // perform works on the next message of a job, and keeps what came of it.
 func (js *Jobs) perform(ctx context.Context, r *run) {
-	began := js.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, js.RunTimeout, errDeadline)
+	began := js.options.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, js.options.RunTimeout, errDeadline)
 	defer cancel()
 	t := &task{run: r, js: js}
-	err := t.begin()
-	if err == nil {
-		err = t.work(ctx)
-	}
-	if err != nil && ctx.Err() != nil {
+	err := t.attempt(ctx)
+	if err != nil && ctx.Err() != nil && !(errors.Is(context.Cause(ctx), errDeadline) && ownReason(err)) {
 		// What broke is for want of time or because of the cancellation.
 		err = context.Cause(ctx)
 	}
-	js.finish(t, err, js.Now().Sub(began))
+	js.finish(t, err, js.options.Now().Sub(began))
+}
+
+// attempt begins the run and does its work. A mistake of ours is the run's failure,
+// not the end of the process, which others rely on.
+func (t *task) attempt(ctx context.Context) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	if err := t.begin(); err != nil {
+		return err
+	}
+	return t.work(ctx)
 }
 
 // begin reads what the run needs, and keeps that it has begun.
 func (t *task) begin() (err error) {
 	js := t.js
-	if t.log, err = openLog(js.db, t.project, t.id, js.Now, js.LogBytes, js.flushed); err != nil {
+	if t.log, err = openLog(js.db, t.project, t.id, js.options.Now, js.options.LogBytes, js.flushed); err != nil {
 		return err
 	}
-	js.mu.Lock()
-	t.job, err = js.change(t.project, t.id, func(txn *badger.Txn, j *job) error {
-		j.Run.Begun = true
-		t.prompt, err = js.take(txn, t.project, j)
-		return err
-	})
-	js.mu.Unlock()
-	if err != nil {
+	if err := t.takeMessage(); err != nil {
 		return err
 	}
 	settings, found, err := js.Settings(t.project)
@@ -72,6 +80,7 @@ func (t *task) begin() (err error) {
 		return errMoved
 	}
 	t.settings = settings
+	t.job.Model = settings.Model
 	token := func() (string, error) { return readSecret("forge-token-file", settings.ForgeTokenFile) }
 	t.forge, err = js.newForge(settings, token)
 	if err != nil {
@@ -81,17 +90,35 @@ func (t *task) begin() (err error) {
 	return err
 }
 
+// takeMessage reads the job and its message, and keeps that the run has it.
+func (t *task) takeMessage() error {
+	t.js.mu.Lock()
+	defer t.js.mu.Unlock()
+	if t.abandoned { // Since it was dispatched: the message may be gone.
+		return errCancelled
+	}
+	j, err := t.js.change(t.project, t.id, func(txn *badger.Txn, j *job) (err error) {
+		j.Run.Begun = true
+		t.prompt, err = t.js.take(txn, t.project, j)
+		return err
+	})
+	if err == nil {
+		t.job = j
+	}
+	return err
+}
+
 func (js *Jobs) newForge(s Settings, token func() (string, error)) (*forge.Forge, error) {
 	return forge.New(forge.Options{
 		Kind: s.Forge, APIURL: s.ForgeURL, Repository: s.Repository, Token: token,
-		Draft: s.Draft, Insecure: js.insecure, Logger: js.logger,
+		Draft: s.Draft, Insecure: js.options.Insecure, Logger: js.logger,
 	})
 }
 
 func (js *Jobs) newCheckout(s Settings, dir string, token func() (string, error)) (*checkout.Checkout, error) {
 	return checkout.New(checkout.Options{
 		Dir: dir, Remote: s.Repository, Token: token,
-		Insecure: js.insecure, DocsPath: s.DocsPath, Author: js.Author, Now: js.Now,
+		Insecure: js.options.Insecure, DocsPath: s.DocsPath, Author: js.options.Author, Now: js.options.Now,
 	})
 }
 
@@ -101,18 +128,20 @@ func (t *task) work(ctx context.Context) error {
 	if err := t.chooseBranch(ctx); err != nil {
 		return err
 	}
-	changed := true
-	if t.job.Run.Commit == "" {
-		var err error
-		if changed, err = t.change(ctx); err != nil {
+	if err := t.js.checkRoom(); err != nil {
+		return err
+	}
+	if t.job.Run.Commit == "" || !t.checkout.At(ctx, t.job.Run.Commit) {
+		changed, err := t.letAgentWork(ctx)
+		if err != nil {
 			return err
 		}
+		if !changed {
+			t.log.note(agent.KindStatus, "Nothing was changed.")
+			return nil
+		}
 	}
-	if !changed {
-		t.log.note(agent.KindStatus, "Nothing was changed.")
-		return nil
-	}
-	if err := t.checkout.Push(ctx, t.job.Branch); err != nil {
+	if err := t.patiently(ctx, func() error { return t.checkout.Push(ctx, t.job.Branch) }); err != nil {
 		return err
 	}
 	t.log.note(agent.KindStatus, "Branch %s was pushed.", t.job.Branch)
@@ -120,22 +149,44 @@ func (t *task) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.job.PullRequest = &pullRequest{Number: pull.Number, URL: pull.URL}
+	t.job.PullRequest = &pullRequest{Number: pull.Number, URL: pull.URL, Branch: t.job.Branch}
 	t.log.note(agent.KindStatus, "Pull request: %s", pull.URL)
 	return nil
 }
 
-// chooseBranch takes a new branch where the last one's pull request was merged or
-// closed: what is pushed there would reach nobody.
+// patiently tries what may be repeated up to three times where the remote can not be
+// reached: it would be a pity about the agent's work.
+func (t *task) patiently(ctx context.Context, try func() error) error {
+	for _, wait := range []time.Duration{2 * time.Second, 10 * time.Second} {
+		err := try()
+		if !errors.Is(err, checkout.ErrUnreachable) && !errors.Is(err, checkout.ErrTimeout) {
+			return err
+		}
+		t.log.note(agent.KindStatus, "The repository is asked again in %v: %v", wait, err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+	return try()
+}
+
+// chooseBranch takes a new branch where the pull request of the last one was merged or
+// closed: what is pushed there would reach nobody. A branch that has no pull request
+// yet is kept.
 func (t *task) chooseBranch(ctx context.Context) error {
-	if t.job.PullRequest == nil || t.job.Run.Commit != "" {
+	if !t.hasPullRequest() || t.job.Run.Commit != "" {
 		return nil
 	}
 	pull, err := t.forge.PullRequest(ctx, t.job.PullRequest.Number)
-	if err != nil {
+	var failure *forge.Failure
+	switch {
+	case errors.As(err, &failure) && failure.Status == http.StatusNotFound:
+		pull.State = forge.Closed // It was deleted.
+	case err != nil:
 		return err
-	}
-	if pull.State == forge.Open {
+	case pull.State == forge.Open:
 		return nil
 	}
 	t.job.nextBranch()
@@ -143,16 +194,26 @@ func (t *task) chooseBranch(ctx context.Context) error {
 	return nil
 }
 
-// change lets the agent work on a clean checkout and commits what it changed.
+// hasPullRequest reports whether the job's branch has a pull request.
+func (t *task) hasPullRequest() bool {
+	return t.job.PullRequest != nil && t.job.PullRequest.Branch == t.job.Branch
+}
+
+// letAgentWork lets the agent work on a clean checkout and commits what it changed.
 // changed is false where there is nothing to push.
-func (t *task) change(ctx context.Context) (changed bool, err error) {
-	start, err := t.checkout.Prepare(ctx, t.job.Branch, t.job.BaseRef)
+func (t *task) letAgentWork(ctx context.Context) (changed bool, err error) {
+	var start checkout.Start
+	err = t.patiently(ctx, func() (err error) {
+		start, err = t.checkout.Prepare(ctx, t.job.Branch, t.job.BaseRef)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}
-	if t.job.BaseCommit == "" {
+	if t.job.BaseCommit == "" || !start.Existed {
 		t.job.BaseCommit = start.Base
 	}
+	t.start = start.Commit
 	t.log.note(agent.KindStatus, "The agent works on commit %s.", start.Commit)
 	if err := t.ask(ctx); err != nil {
 		return false, err
@@ -161,19 +222,25 @@ func (t *task) change(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if t.job.Stat, err = t.checkout.Stat(ctx, t.job.BaseCommit); err != nil {
+	t.job.Stat, err = t.checkout.Stat(ctx, t.job.BaseCommit)
+	if errors.Is(err, checkout.ErrNotFound) {
+		// The working copy was lost, and the base has moved on since.
+		t.job.BaseCommit = start.Base
+		t.job.Stat, err = t.checkout.Stat(ctx, t.job.BaseCommit)
+	}
+	if err != nil {
 		return false, err
 	}
 	if !made.Changed {
 		// A branch that was pushed without a pull request still gets one.
-		return start.Existed && t.job.PullRequest == nil && t.job.Stat.Files > 0, nil
+		return start.Existed && !t.hasPullRequest() && t.job.Stat.Files > 0, nil
 	}
 	t.log.note(agent.KindStatus, "Commit %s. Files: %d, insertions: %d, deletions: %d.", made.Commit, made.Stat.Files, made.Stat.Insertions, made.Stat.Deletions)
 	diff, err := t.checkout.Diff(ctx, agent.MaxEventText)
 	if err != nil {
 		return false, err
 	}
-	t.log.agentSaid(agent.Event{Kind: agent.KindDiff, Text: diff})
+	t.log.agentSaid(agent.Event{Kind: agent.KindDiff, Text: agent.Clean(diff)})
 	t.job.Run.Commit = made.Commit
 	return true, t.keep()
 }
@@ -220,75 +287,29 @@ func readSecret(flag, name string) (string, error) {
 
 // copyOf is the directory of a job: its checkout and the home of its agent.
 func (js *Jobs) copyOf(id database.JobID) string {
-	return filepath.Join(js.Dir, uuid.UUID(id).String())
+	return filepath.Join(js.options.Dir, uuid.UUID(id).String())
 }
 
-// socketOf is where the gate of a job's run listens. A socket's path is limited to
-// 107 bytes, so it is short.
+// socketOf is where the gate of a job's run listens.
 func (js *Jobs) socketOf(id database.JobID) string {
-	return filepath.Join(js.Dir, fmt.Sprintf("%x%s", id[8:], socketSuffix))
+	return filepath.Join(js.sockets, fmt.Sprintf("%x%s", id[8:], socketSuffix))
 }
 
-const socketSuffix = ".sock"
+const (
+	socketSuffix = ".sock"
+	// maxSocketPath is what a unix socket's address holds (unix(7)).
+	maxSocketPath = 107
+)
 
-// finish keeps what a run came to, and lets the next ones begin.
-func (js *Jobs) finish(t *task, err error, took time.Duration) {
-	stopping := errors.Is(err, errStopping)
-	if t.log != nil {
-		t.noteEnd(err)
-		t.log.close()
+// socketDir returns a directory for sockets: that of the jobs, or a short one where
+// their paths would be too long.
+func socketDir(dir string) (string, error) {
+	if longest := len(dir) + len("/check-0123456789") + len(socketSuffix); longest <= maxSocketPath {
+		return dir, nil
 	}
-	js.mu.Lock()
-	defer js.mu.Unlock()
-	delete(js.running, t.id)
-	defer close(t.ended)
-	j, changeErr := js.change(t.project, t.id, func(_ *badger.Txn, j *job) error {
-		if t.job != nil {
-			j.result = t.job.result
-		}
-		switch {
-		case stopping && !t.abandoned:
-			j.Run.Begun = false
-			return nil
-		case t.abandoned: // What became of the job was decided then.
-		case err != nil:
-			j.fail(runFailed, reasonOf(err), js.time())
-		default:
-			j.Next++
-			j.Updated = js.time()
-			if j.Next == j.Messages {
-				j.move(runsEnded)
-			}
-		}
-		j.Run = progress{}
-		return nil
-	})
-	if changeErr != nil && !errors.Is(changeErr, errUnknown) {
-		js.logger.Error("What a run of an agent job came to was not kept.", "job", uuid.UUID(t.id), "error", changeErr)
+	short, err := os.MkdirTemp("", "footfall-*")
+	if err != nil {
+		return "", fmt.Errorf("making a directory for sockets: %w", err)
 	}
-	if !t.abandoned && !stopping {
-		js.metrics.ended(err, took)
-	}
-	if err != nil && !t.abandoned && !stopping && internal(err) {
-		js.logger.Error("A run of an agent job failed.", "job", uuid.UUID(t.id), "project", t.project.ID, "error", err)
-	}
-	switch {
-	case changeErr == nil && j.Status == Archived, errors.Is(changeErr, errUnknown):
-		js.work.Go(func() { js.removeCopy(t.id) })
-	case changeErr == nil && j.Status == Active && !stopping && !js.deleted[uint64(t.project.Number)] && !js.queued(t.id):
-		js.enqueue(t.project, t.id, js.Now())
-	}
-	js.dispatch()
-	js.watchers.wake()
-}
-
-func (t *task) noteEnd(err error) {
-	switch {
-	case err == nil:
-		t.log.note(agent.KindStatus, "The run ended well.")
-	case errors.Is(err, errStopping):
-		t.log.note(agent.KindStatus, "The service stops. The run begins again when it is back.")
-	default:
-		t.log.note(agent.KindError, "The run failed: %s", reasonOf(err))
-	}
+	return short, nil
 }

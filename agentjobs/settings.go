@@ -15,6 +15,7 @@ import (
 	"footfall/agentjobs/agent"
 	"footfall/agentjobs/checkout"
 	"footfall/agentjobs/forge"
+	"footfall/agentjobs/gate"
 	"footfall/internal/access"
 	"footfall/internal/api"
 	"footfall/internal/database"
@@ -77,10 +78,28 @@ func (s Settings) validate(insecure bool) error {
 	check("model-url", checkURL(s.ModelURL, true, insecure))
 	check("model-key-file", checkSecretFile(s.ModelKeyFile, false))
 	check("docs-path", checkDocsPath(s.DocsPath))
+	if len(faults) == 0 {
+		check("repo", s.tryParts(insecure))
+	}
 	if len(faults) > 0 {
 		return api.BadRequest("a setting is not valid: "+strings.Join(faults, "; "), faults...)
 	}
 	return nil
+}
+
+// tryParts makes what a run is made of, which knows best what it can work with.
+func (s Settings) tryParts(insecure bool) error {
+	noToken := func() (string, error) { return "", nil }
+	_, err := forge.New(forge.Options{Kind: s.Forge, APIURL: s.ForgeURL, Repository: s.Repository, Token: noToken, Insecure: insecure})
+	if err != nil {
+		return err
+	}
+	preset, err := agent.Parse(s.Agent)
+	if err != nil {
+		return err
+	}
+	_, err = preset.Command(agent.Config{Model: s.Model, ModelURL: "http://127.0.0.1/v1", Tree: "/tree", Home: "/home"})
+	return err
 }
 
 // checkURL holds a URL to https without user information, so that nothing is sent
@@ -132,10 +151,10 @@ func checkSecretFile(name string, required bool) error {
 }
 
 func checkModel(name string) error {
-	if name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
+	if len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
 		return fmt.Errorf("must be the model's name, of 1 to 200 printable characters without spaces")
 	}
-	return nil
+	return gate.CheckModel(name)
 }
 
 func checkDocsPath(name string) error {
@@ -154,7 +173,7 @@ func checkDocsPath(name string) error {
 // where a setting is wrong.
 func (js *Jobs) SetSettings(project access.Project, s Settings) (Settings, error) {
 	s = s.withDefaults()
-	if err := s.validate(js.insecure); err != nil {
+	if err := s.validate(js.options.Insecure); err != nil {
 		return Settings{}, err
 	}
 	err := js.db.Update(func(txn *badger.Txn) error {

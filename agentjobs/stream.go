@@ -53,14 +53,17 @@ func (w *watchers) next() (changed <-chan struct{}, open bool) {
 	return w.changed, !w.closed
 }
 
-func (w *watchers) enter() bool {
+func (w *watchers) enter() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || w.count == maxWatchers {
-		return false
+	switch {
+	case w.closed:
+		return errStopsNow
+	case w.count == maxWatchers:
+		return errWatchedByAll
 	}
 	w.count++
-	return true
+	return nil
 }
 
 func (w *watchers) leave() {
@@ -141,8 +144,8 @@ func (js *Jobs) GetLog(w http.ResponseWriter, r *http.Request, project access.Pr
 // section 9.2), each under its number, until the job is no longer active. The last
 // event, of type job, is the job as it is then.
 func (js *Jobs) stream(w http.ResponseWriter, r *http.Request, reader *logReader) error {
-	if !js.watchers.enter() {
-		return errWatchedByAll
+	if err := js.watchers.enter(); err != nil {
+		return err
 	}
 	defer js.watchers.leave()
 	header := w.Header()

@@ -3,21 +3,19 @@ package agentjobs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/google/uuid"
 
+	"footfall/agentjobs/checkout"
 	"footfall/internal/access"
 	"footfall/internal/database"
 )
 
 // sweepAlways archives and removes what is due, until Close.
 func (js *Jobs) sweepAlways() {
-	ticker := time.NewTicker(js.SweepEvery)
+	ticker := time.NewTicker(js.options.SweepEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -25,7 +23,7 @@ func (js *Jobs) sweepAlways() {
 			return
 		case <-ticker.C:
 		}
-		for _, project := range js.Registry.Projects() {
+		for _, project := range js.options.Registry.Projects() {
 			if err := js.sweep(project); err != nil {
 				js.logger.Error("Agent jobs that are due were not archived or removed.", "project", project.ID, "error", err)
 			}
@@ -33,31 +31,45 @@ func (js *Jobs) sweepAlways() {
 	}
 }
 
+// sweepAtOnce bounds what a sweep archives and removes of a project; the next one goes
+// on.
+const sweepAtOnce = 1000
+
 // sweep archives jobs to which nothing happened for long, and removes those that
 // were archived long ago, and receipts whose time is over.
 func (js *Jobs) sweep(project access.Project) error {
-	now := js.Now()
-	jobs, err := js.all(project)
-	if err != nil {
-		return err
-	}
-	for _, j := range jobs {
+	now := js.options.Now()
+	var idle, over []*job
+	err := js.eachJob(project, func(j *job) error {
 		switch {
-		case js.ctx.Err() != nil:
-			return nil
-		case js.runs(j.ID): // A cancelled run that is still ending writes yet.
-		case j.Status == Archived && !now.Before(j.Archived.Add(js.Retention)):
+		case js.ctx.Err() != nil || len(idle)+len(over) == sweepAtOnce:
+			return errEnough
+		case j.Status == Archived && !now.Before(j.Archived.Add(js.options.Retention)):
+			over = append(over, j)
+		case j.Status != Active && j.Status != Archived && js.idle(j, now):
+			idle = append(idle, j)
+		}
+		return nil
+	})
+	for _, j := range over {
+		if !js.runs(j.ID) { // A cancelled run that is still ending writes yet.
 			err = errors.Join(err, js.remove(project, j))
-		case j.Status != Active && j.Status != Archived && !now.Before(j.Updated.Add(js.ArchiveAfter)):
-			js.mu.Lock()
-			_, archiveErr := js.archive(project, j.ID, archiveDue)
-			js.mu.Unlock()
-			if !errors.Is(archiveErr, errStillActive) { // A message came in between.
-				err = errors.Join(err, archiveErr)
-			}
+		}
+	}
+	for _, j := range idle {
+		js.mu.Lock()
+		_, archiveErr := js.archive(project, j.ID, archiveDue)
+		js.mu.Unlock()
+		if !errors.Is(archiveErr, errStillActive) { // Something happened in between.
+			err = errors.Join(err, archiveErr)
 		}
 	}
 	return errors.Join(err, js.removeReceipts(project, now))
+}
+
+// idle reports whether nothing happened to a job for as long as it is kept open.
+func (js *Jobs) idle(j *job, now time.Time) bool {
+	return !now.Before(j.Updated.Add(js.options.ArchiveAfter))
 }
 
 // runs reports whether a run of a job has not ended yet.
@@ -105,45 +117,13 @@ func (js *Jobs) remove(project access.Project, j *job) error {
 	return removeAll(js.copyOf(j.ID))
 }
 
-// removeAll removes a directory that an agent could write to, and follows no link
-// out of it. What the agent made unreadable is made readable first.
+// removeAll removes a directory that an agent could write to.
 func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("removing %s: %w", dir, err)
-	}
-	defer func() { _ = root.Close() }() // It was read-only.
-	openUp(root, ".")
-	if err := os.RemoveAll(dir); err != nil {
+	if err := checkout.Discard(dir, dir+trashSuffix); err != nil {
 		return fmt.Errorf("removing %s: %w", dir, err)
 	}
 	return nil
 }
 
-// openUp lets the owner into a directory and all below it. What fails is found when
-// it is removed.
-func openUp(root *os.Root, name string) {
-	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
-		return
-	}
-	_ = root.Chmod(name, 0o700)
-	dir, err := root.Open(name)
-	if err != nil {
-		return
-	}
-	defer func() { _ = dir.Close() }()
-	for {
-		entries, err := dir.ReadDir(1000)
-		for _, entry := range entries {
-			if entry.Type()&fs.ModeDir != 0 {
-				openUp(root, filepath.Join(name, entry.Name()))
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
+// trashSuffix ends the names of what is being removed.
+const trashSuffix = ".trash"

@@ -71,7 +71,9 @@ func (t *task) description() string {
 // agent could not know.
 func (t *task) instructions() string {
 	if t.job.Session != "" {
-		return t.prompt
+		// A session remembers edits that a failed run, or a pull request that was closed,
+		// left behind.
+		return fmt.Sprintf("The files are now those of commit %s. What you changed before is in them only as far as that commit has it.\n\n%s", t.start, t.prompt)
 	}
 	return t.preamble() + "\n" + t.prompt
 }

@@ -10,12 +10,16 @@ import (
 const cut = " [...]"
 
 // clean makes a text fit for a log and a terminal: valid UTF-8, no control
-// characters but newline and tab, at most limit bytes. The bound comes first: the
-// text may be megabytes.
+// characters but newline and tab, nothing that turns the direction of writing, at most
+// limit bytes. Other marks that end a line become a newline. The bound comes first:
+// the text may be megabytes.
 func clean(text string, limit int) string {
 	text = shorten(text, limit)
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		switch {
+		case r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r) && r != '\n' && r != '\t', unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		}
 		return r

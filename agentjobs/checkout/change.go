@@ -44,8 +44,8 @@ func (c *Checkout) lookOverChange(ctx context.Context, before, after string) err
 		}
 		links = links || e.before == modeLink || e.after == modeLink
 	}
-	if !links {
-		return nil
+	if err := c.lookForRepositories(ctx, entries, after); err != nil || !links {
+		return err
 	}
 	return c.lookOverLinks(ctx, before, after)
 }

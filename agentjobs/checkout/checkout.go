@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,16 +44,22 @@ func (c *Checkout) gitDir() string { return filepath.Join(c.options.Dir, "git") 
 // trash takes the directories that are being removed.
 func (c *Checkout) trash() string { return filepath.Join(c.options.Dir, "trash") }
 
-// Remove deletes everything that the checkout put into its directory. The directory
-// itself stays.
-func (c *Checkout) Remove() error {
+// DiscardTree removes the work tree. Prepare makes it anew.
+func (c *Checkout) DiscardTree() error {
 	if _, err := os.Lstat(c.options.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	for _, dir := range []string{c.Tree(), c.gitDir()} {
-		if err := discard(dir, c.trash()); err != nil {
-			return fmt.Errorf("remove checkout: %w", err)
-		}
+	if err := Discard(c.Tree(), c.trash()); err != nil {
+		return fmt.Errorf("remove the work tree: %w", err)
 	}
 	return nil
+}
+
+// At reports whether the last commit here is this one, and there to be pushed.
+func (c *Checkout) At(ctx context.Context, commit string) bool {
+	if _, err := os.Lstat(c.gitDir()); err != nil {
+		return false
+	}
+	head, err := c.commitOf(ctx, "HEAD")
+	return err == nil && head == commit
 }

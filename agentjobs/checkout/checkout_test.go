@@ -235,16 +235,26 @@ func TestLargePush(t *testing.T) {
 	}
 }
 
-func TestRemove(t *testing.T) {
-	_, c := started(t, page)
-	ok(t, c.Remove())
-	if entries, err := os.ReadDir(filepath.Dir(c.Tree())); err != nil || len(entries) != 0 {
-		t.Errorf("left are %v, %v", entries, err)
+func TestDiscardTree(t *testing.T) {
+	host, c := started(t, page)
+	write(t, c, "new.md", "new\n")
+	change := commit(t, c)
+	ok(t, c.DiscardTree())
+	if exists(c.Tree()) {
+		t.Error("the tree is still there")
 	}
-	ok(t, c.Remove())
-	ok(t, os.Remove(filepath.Dir(c.Tree())))
-	ok(t, c.Remove())
-	if exists(filepath.Dir(c.Tree())) {
-		t.Error("Remove made the directory anew")
+	ok(t, c.DiscardTree())
+	// What was committed can be pushed without it.
+	if !c.At(t.Context(), change.Commit) || c.At(t.Context(), host.Tip(repository, "main")) {
+		t.Errorf("the checkout is not at %s", change.Commit)
+	}
+	push(t, c)
+	if host.Read(repository, branch, "new.md") != "new\n" {
+		t.Error("the file did not arrive")
+	}
+	ok(t, os.RemoveAll(filepath.Dir(c.Tree())))
+	ok(t, c.DiscardTree())
+	if exists(filepath.Dir(c.Tree())) || c.At(t.Context(), change.Commit) {
+		t.Error("the directory is there again")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode"
 )
@@ -89,9 +88,16 @@ func (c *Checkout) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	root, err := os.OpenRoot(c.Tree())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // it was read-only
 	var total int64
 	for name := range fields(listing) {
-		info, err := os.Lstat(filepath.Join(c.Tree(), name))
+		// A directory in the name may be a link by now, and what it points to is nobody's
+		// to ask for.
+		info, err := root.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			continue // removed, or nothing that has a size
 		}

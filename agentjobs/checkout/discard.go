@@ -13,15 +13,16 @@ import (
 // discardBatch is how many names of a directory are read at once.
 const discardBatch = 1024
 
-// discard removes a directory that an agent wrote, and what an earlier call left in
-// the trash. A directory that does not exist is removed already.
+// Discard removes a directory that an agent wrote, and what an earlier call left in
+// the trash, a directory of the same file system that is gone afterwards. A directory
+// that does not exist is removed already.
 //
 // Every directory is moved to the top of the trash before it is emptied, so neither
 // the depth of the agent's directories nor the length of their paths matters.
 // os.RemoveAll keeps one file open a level, and an agent could nest until the service
 // has none left. It also fails at a directory without write permission, as caches of
 // packages have them. Links are removed, never followed.
-func discard(dir, trash string) error {
+func Discard(dir, trash string) error {
 	if err := os.MkdirAll(trash, 0o700); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestDirectoriesWithoutPermissions(t *testing.T) {
 		t.Error("the cache is still there")
 	}
 	ok(t, os.Chmod(c.Tree(), 0))
-	ok(t, c.Remove())
+	ok(t, c.DiscardTree())
 }
 
 // Removing goes along no link.

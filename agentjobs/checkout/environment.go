@@ -21,6 +21,8 @@ func settings() [][2]string {
 		// Whatever names a program.
 		{"core.hooksPath", os.DevNull},
 		{"core.fsmonitor", "false"},
+		// What a start after a power cut relies on: git leaves these unsynced otherwise.
+		{"core.fsync", "committed,reference"},
 		{"credential.helper", ""},
 		{"commit.gpgSign", "false"},
 		{"push.gpgSign", "false"},

@@ -81,9 +81,11 @@ func (c *Checkout) initialise(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(info, "attributes"), []byte(attributes), 0o600)
 }
 
-// attributes go before those in the tree: no file of the tree names a filter, or hides
-// itself from a diff. What says how lines end is the tree's own business.
-const attributes = "* !filter !diff !merge\n"
+// attributes go before those in the tree: no file of the tree names a filter, hides
+// itself from a diff, or is another one in a commit than in the tree. So what the agent
+// sees and writes is what is looked over and pushed, byte by byte, line ends included;
+// an encoding that a file does not have would else fail the commit.
+const attributes = "* !filter !diff !merge !text !eol !crlf !ident !working-tree-encoding\n"
 
 // packsInProgress is where git keeps the pack that is being fetched. The file stays
 // where git is killed.
@@ -185,7 +187,7 @@ func (c *Checkout) id(ctx context.Context, object string) (string, error) {
 
 // populate makes the tree anew.
 func (c *Checkout) populate(ctx context.Context, commit string) error {
-	if err := discard(c.Tree(), c.trash()); err != nil {
+	if err := Discard(c.Tree(), c.trash()); err != nil {
 		return err
 	}
 	if err := os.Mkdir(c.Tree(), 0o700); err != nil {

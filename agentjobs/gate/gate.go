@@ -213,7 +213,7 @@ func (o Options) check() error {
 	if err := checkUpstream(o.Upstream); err != nil {
 		return err
 	}
-	return checkModel(o.Model)
+	return CheckModel(o.Model)
 }
 
 // checkUpstream does not repeat the URL: it may hold a password.
@@ -235,9 +235,10 @@ func checkUpstream(u *url.URL) error {
 	return errors.New("the upstream is not https")
 }
 
-// checkModel holds the name to what can stand in a URL's path: as a segment, dots
+// CheckModel returns nil for the name of a model that a gate can be opened for, and else
+// says why not. It holds the name to what can stand in a URL's path: as a segment, dots
 // alone would lead elsewhere.
-func checkModel(model string) error {
+func CheckModel(model string) error {
 	if model == "" || len(model) > maxModelBytes || !utf8.ValidString(model) || strings.ContainsFunc(model, unicode.IsControl) {
 		return fmt.Errorf("the model's name is not 1 to %d bytes of printable text", maxModelBytes)
 	}

@@ -201,7 +201,11 @@ func newAgentList(c *common) *cobra.Command {
 				if err := conn.call(cmd.Context(), http.MethodGet, agentPath(project, "jobs")+"?"+query.Encode(), nil, &page); err != nil {
 					return err
 				}
-				return writeJobs(cmd.OutOrStdout(), page.Jobs)
+				if err := writeJobs(cmd.OutOrStdout(), page.Jobs); err != nil || !page.HasMore {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.ErrOrStderr(), "There are more: --offset %d\n", offset+limit)
+				return err
 			})
 		},
 	}

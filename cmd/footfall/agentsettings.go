@@ -81,8 +81,15 @@ file may be readable by its owner alone, who is the one that runs the server, or
 	file("model-key-file", "file with the key of the model's API (default none)", func(s *agentjobs.Settings) *string { return &s.ModelKeyFile })
 	draft := flags.Bool("draft", false, "open pull requests as drafts")
 	changes["draft"] = func(s *agentjobs.Settings) { s.Draft = *draft }
+	for name := range changes {
+		mustComplete(flags.SetAnnotation(name, commandLineOnly, nil))
+	}
 	return command
 }
+
+// commandLineOnly marks a flag that neither the environment nor the configuration file
+// sets: giving it changes something for good.
+const commandLineOnly = "command line only"
 
 // absolutePath is a flag that names a file for the server, whose working directory is
 // another one.

@@ -16,7 +16,10 @@ import (
 // command line; an error names the variable, or the file and the flag.
 func configure(cmd *cobra.Command, lookup func(string) (string, bool)) error {
 	given := make(map[string]bool)
-	cmd.Flags().Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, only := f.Annotations[commandLineOnly]
+		given[f.Name] = f.Changed || only
+	})
 
 	set := func(f *pflag.Flag, values []string, where string) error {
 		for _, value := range values {

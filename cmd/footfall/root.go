@@ -68,8 +68,8 @@ func group(command *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	return command
 }
 
-// mustComplete is for the registration of completions, which fails only for a
-// flag that does not exist.
+// mustComplete is for what is registered for a flag, such as its completion, which
+// fails only where there is no such flag.
 func mustComplete(err error) {
 	if err != nil {
 		panic(err)

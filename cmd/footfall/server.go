@@ -93,12 +93,15 @@ func openServer(opts serverOptions) (_ *server, err error) {
 		bounds:     opts.bounds,
 		trusted:    opts.trusted,
 		agents:     opts.agents,
-		runJobs:    true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.listen(opts); err != nil {
+	// Not before it is known that the server can serve: a run costs money.
+	if err = s.listen(opts); err == nil {
+		err = s.app.jobs.Start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.closeListeners(), s.app.close())
 	}
 	return s, nil

@@ -107,6 +107,7 @@ func openJobs(a *app, opts appOptions) (*agentjobs.Jobs, error) {
 		Concurrent:   int(o.concurrent),
 		RunsPerHour:  int(o.runsPerHour),
 		RunTimeout:   o.runTimeout,
+		RunBytes:     uint64(o.disk),
 		IdleTimeout:  o.idleTimeout,
 		ArchiveAfter: time.Duration(o.archiveDays) * day,
 		Retention:    time.Duration(o.retainDays) * day,
