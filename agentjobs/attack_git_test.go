@@ -70,7 +70,6 @@ func TestAttacksOnGit(t *testing.T) {
 		"git directory": {prompt: script(evilConfig + `git init -q . && hooks .git/hooks && evil > .git/config`), says: []string{`".git" is a repository`}},
 		"git file": {prompt: script(evilConfig + `git init -q --bare /tmp/x && evil > /tmp/x/config && echo "gitdir: /tmp/x" > .git`),
 			says: []string{`".git" is a repository`}},
-		"git link": {prompt: script(evilConfig + `git init -q --bare $HOME/x; evil > $HOME/x/config; ln -s $HOME/x .git`), says: []string{`".git" is a repository`}},
 		"nested repository with a filter": {prompt: script(evilConfig + `
 git init -q docs/sub; cd docs/sub; echo x > file; git add file; git -c user.name=a -c user.email=a commit -q -m x
 hooks .git/hooks; evil > .git/config; echo '* filter=x diff=x merge=x' > .gitattributes; echo y > file; cp .gitattributes ../..`),
@@ -81,7 +80,6 @@ echo /ignored/ > .gitignore; git init -q ignored/deep; evil > ignored/deep/.git/
 		"name that HFS+ folds": {prompt: script(evilConfig + `n=$(printf '.g\342\200\214it'); mkdir docs/$n; evil > docs/$n/config`), says: []string{"is a repository"}},
 		"name that NTFS folds": {prompt: script(evilConfig + `mkdir docs/git~1; evil > docs/git~1/config`), says: []string{`"docs/git~1" is a repository`}},
 		"submodules":           {prompt: script(`printf '[submodule "x"]\n\tpath = docs/x\n\turl = ../x\n\tupdate = !touch CANARY\n' > .gitmodules; mkdir docs/x; echo > docs/x/y`), says: []string{".gitmodules"}},
-		"broken submodules":    {prompt: script(`echo '[submodule' > .gitmodules; mkdir docs/x; echo > docs/x/y`), says: []string{".gitmodules"}},
 		// It would be one for who enters the directory after a clone.
 		"bare repository": {prompt: script(evilConfig + `
 git init -q --bare docs/bare; evil > docs/bare/config; sed -i 's,worktree = /,worktree = work,' docs/bare/config

@@ -35,15 +35,12 @@ func TestAttacksOnTheHome(t *testing.T) {
 	}{
 		{"codex", "codex-acp", `cat $HOME/.codex/config.toml`, `model_provider = "footfall"`, []string{
 			`ln -sfn OUT $HOME/.codex`,
-			`ln -sfn ../../../../../../../../OUT $HOME/.codex`,
 			`ln -sfn .codex $HOME/.codex`,
 			`mkdir $HOME/.codex; ln -s OUT/config.toml $HOME/.codex/config.toml`,
 			`mkdir -p $HOME/.codex/config.toml/x; touch $HOME/.codex/config.toml/x/y; chmod 0 $HOME/.codex/config.toml/x`,
 			`mkfifo $HOME/.codex`,
-			`echo file > $HOME/.codex`,
 			`mkdir $HOME/.codex; echo 'model_provider = "planted"' > $HOME/.codex/config.toml; chmod 0 $HOME/.codex/config.toml $HOME/.codex`,
 			`chmod 0 $HOME`,
-			`chmod 0500 $HOME`,
 			`cd $HOME; perl -e 'for (1..2100) { mkdir "d"; chdir "d" }'`,
 		}},
 		{"opencode", "opencode", `ls -a $HOME/.opencode $HOME/.config/opencode; echo looked`, `looked`, []string{

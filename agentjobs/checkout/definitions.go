@@ -40,6 +40,9 @@ var definitions = [...]string{
 	"codemagic.y*ml", "bitrise.y*ml", "wercker.y*ml", "screwdriver.y*ml", "codeship-*.y*ml",
 	".zuul.*", "zuul.y*ml", "zuul.d", ".buddy", "buddy.y*ml", ".harness", ".tekton", ".concourse", ".prow*",
 
+	// Services that change branches by themselves, or prepare a reviewer's machine.
+	"renovate.json*", ".renovaterc*", ".pre-commit-config.y*ml", ".devcontainer", ".devcontainer.json", ".gitpod.*",
+
 	// Hosts of documentation: these name the command that builds the pages.
-	"netlify.toml", "vercel.json", ".readthedocs.*", "readthedocs.y*ml", "amplify.y*ml", "render.y*ml",
+	"netlify.toml", "vercel.json", ".readthedocs.*", "readthedocs.y*ml", "amplify.y*ml", "render.y*ml", "wrangler.toml", "wrangler.json*", "firebase.json",
 }
