@@ -24,7 +24,7 @@ func newMetrics(registerer prometheus.Registerer, depth func() float64) *metrics
 		Name: "footfall_agent_queue_depth", Help: "Agent jobs that wait for a run.",
 	}, depth)
 	buckets := []float64{1, 5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600}
-	return &metrics{
+	m := &metrics{
 		jobs: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_agent_jobs", Help: "Agent jobs that are kept, by status.",
 		}, []string{"status"}),
@@ -44,6 +44,15 @@ func newMetrics(registerer prometheus.Registerer, depth func() float64) *metrics
 			Name: "footfall_agent_model_requests_total", Help: "Requests of agents to models, by result.",
 		}, []string{"result"}),
 	}
+	// Each is there from the start, as 0: what appears later has no rate.
+	for _, status := range statuses {
+		m.jobs.WithLabelValues(string(status))
+	}
+	for _, outcome := range []string{"completed", "failed", "cancelled", "interrupted"} {
+		m.outcomes.WithLabelValues(outcome)
+	}
+	m.used(gate.Usage{})
+	return m
 }
 
 // moved counts a job that went from one state to another. An empty one is none.

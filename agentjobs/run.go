@@ -39,9 +39,8 @@ func (js *Jobs) perform(ctx context.Context, r *run) {
 	defer cancel()
 	t := &task{run: r, js: js}
 	err := t.attempt(ctx)
-	if err != nil && ctx.Err() != nil && !(errors.Is(context.Cause(ctx), errDeadline) && ownReason(err)) {
-		// What broke is for want of time or because of the cancellation.
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil && (!errors.Is(cause, errDeadline) || !ownReason(err)) {
+		err = cause // What broke is for want of time or because of the cancellation.
 	}
 	js.finish(t, err, js.options.Now().Sub(began))
 }
