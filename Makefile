@@ -65,8 +65,8 @@ $(OCTOKIT):
 
 # The tests of crashes and faults on the real binary, and of kills in the store,
 # with 50 rounds instead of a few.
-test-long: strace
-	FOOTFALL_ROUNDS=50 go test -count=1 -timeout 120m -v -run 'TestKill|TestFailedSync|TestFullDisk|TestDamagedFiles' ./cmd/footfall
+test-long: strace bubblewrap
+	FOOTFALL_ROUNDS=50 go test -count=1 -timeout 120m -v -run 'TestKill|TestAgentKill|TestFailedSync|TestFullDisk|TestDamagedFiles' ./cmd/footfall
 	FOOTFALL_ROUNDS=50 go test -count=1 -timeout 30m -v -run TestKill ./internal/store
 
 lint: $(GOLANGCI_LINT)
