@@ -34,6 +34,8 @@ func parseURL(text string, insecure bool) (*url.URL, error) {
 		return nil, errors.New("has a query or a fragment")
 	case u.Host == "" || u.Opaque != "":
 		return nil, errors.New("has no host")
+	case strings.HasSuffix(u.Host, ":"):
+		return nil, errors.New("has no port behind the colon")
 	case u.Scheme == "https":
 		return u, nil
 	case u.Scheme == "http" && insecure && isLoopback(u.Hostname()):
