@@ -11,7 +11,7 @@ import (
 )
 
 var config = agent.Config{
-	Model: "some-model", ModelURL: "http://127.0.0.1:8484/v1", Tree: "/work/tree", Home: "/work/home",
+	Model: "some-model", ModelURL: "http://127.0.0.1:8484/v1", Tree: "/srv/tree", Home: "/srv/home",
 }
 
 func TestParse(t *testing.T) {
@@ -111,10 +111,10 @@ func TestCodex(t *testing.T) {
 	p, err := agent.Parse("codex")
 	check(t, err)
 	odd := config
-	odd.Model, odd.Tree = `mo"del\`, "/work/a\ttree/"
+	odd.Model, odd.Tree = `mo"del\`, "/srv/a\ttree/"
 	c, err := p.Command(odd)
 	check(t, err)
-	if !slices.Equal(c.Argv, []string{"codex-acp"}) || !slices.Contains(c.Env, "CODEX_HOME=/work/home/.codex") {
+	if !slices.Equal(c.Argv, []string{"codex-acp"}) || !slices.Contains(c.Env, "CODEX_HOME=/srv/home/.codex") {
 		t.Errorf("%+v", c)
 	}
 	file := string(c.Files[".codex/config.toml"])
@@ -122,7 +122,7 @@ func TestCodex(t *testing.T) {
 		`model = "mo\"del\\"`,
 		`base_url = "http://127.0.0.1:8484/v1"`,
 		`web_search = "disabled"`,
-		"[projects.\"/work/a\\u0009tree\"]\ntrust_level = \"untrusted\"",
+		"[projects.\"/srv/a\\u0009tree\"]\ntrust_level = \"untrusted\"",
 	} {
 		if !strings.Contains(file, line+"\n") {
 			t.Errorf("no %s in\n%s", line, file)
