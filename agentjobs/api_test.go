@@ -122,17 +122,7 @@ func TestKeys(t *testing.T) {
 func TestUnknownJobs(t *testing.T) {
 	b := newBench(t, nil)
 	b.hold()
-	other, err := b.registry.CreateProject("other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, _, err := b.Settings(b.project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.SetSettings(other, settings); err != nil {
-		t.Fatal(err)
-	}
+	b.addOther()
 	all := bearer(b.newKey(access.Admin, ""))
 	theirs := b.want(b.send(http.MethodPost, "/v2/agent/other/job", prompt("say hello"), all), http.StatusCreated).ID
 	mine := b.post("say hello").ID

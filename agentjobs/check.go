@@ -33,7 +33,7 @@ func (js *Jobs) Check(ctx context.Context, project access.Project) ([]Finding, e
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, js.options.RunTimeout, errDeadline)
 	defer cancel()
-	defer context.AfterFunc(js.checking, cancel)()
+	defer context.AfterFunc(js.waiting, cancel)()
 	dir, err := os.MkdirTemp(js.options.Dir, checkPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("making a directory to check in: %w", err)

@@ -383,6 +383,18 @@ func reason(j agentjobs.Job) string {
 	return *j.FailureReason
 }
 
+// addOther makes a project named other with the same settings.
+func (b *bench) addOther() {
+	b.t.Helper()
+	settings, _, err := b.Settings(b.project)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.SetSettings(projectOf(b.t, b, "other"), settings); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // projectOf makes another project, without settings.
 func projectOf(t *testing.T, b *bench, id string) access.Project {
 	t.Helper()

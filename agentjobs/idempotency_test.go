@@ -65,17 +65,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestIdempotencyKeyIsTheProjects(t *testing.T) {
 	b := newBench(t, nil)
 	b.hold()
-	other, err := b.registry.CreateProject("other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, _, err := b.Settings(b.project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.SetSettings(other, settings); err != nil {
-		t.Fatal(err)
-	}
+	b.addOther()
 	mine := b.want(b.do(http.MethodPost, "/job", prompt("say mine"), keyHeader, "k"), http.StatusCreated)
 	header := bearer(b.newKey("admin", "other"))
 	header.Set(keyHeader, "k")

@@ -69,9 +69,9 @@ type Jobs struct {
 	ctx  context.Context // ends with Close
 	stop context.CancelCauseFunc
 	work sync.WaitGroup // runs, removals and the sweep
-	// checking ends with StopWaiting.
-	checking     context.Context
-	stopChecking context.CancelCauseFunc
+	// waiting ends with StopWaiting, and with it what requests wait for.
+	waiting     context.Context
+	stopWaiting context.CancelCauseFunc
 
 	mu sync.Mutex // guards what follows, and makes each change of a job one step
 	// started says that runs may begin.
@@ -125,7 +125,7 @@ func Open(o Options) (*Jobs, error) {
 		deleted:  make(map[uint64]bool),
 	}
 	js.ctx, js.stop = context.WithCancelCause(context.Background())
-	js.checking, js.stopChecking = context.WithCancelCause(js.ctx)
+	js.waiting, js.stopWaiting = context.WithCancelCause(js.ctx)
 	js.metrics = newMetrics(o.Registerer, js.depth)
 	return js, nil
 }
@@ -160,10 +160,10 @@ func (js *Jobs) Close() {
 }
 
 // StopWaiting ends the requests that else last as long as a run does: streams of logs,
-// and checks. A server that stops would wait for them.
+// checks, and deletions of projects. A server that stops would wait for them.
 func (js *Jobs) StopWaiting() {
 	js.watchers.close()
-	js.stopChecking(errStopping)
+	js.stopWaiting(errStopping)
 }
 
 // Answers to what a client asks that are no success.

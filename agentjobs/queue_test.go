@@ -80,17 +80,7 @@ func TestMessagesAnHour(t *testing.T) {
 		b.want(b.do(http.MethodPost, "/job", prompt("say hello")), http.StatusCreated)
 	}
 	// Another project has an hour of its own.
-	other, err := b.registry.CreateProject("other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, _, err := b.Settings(b.project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.SetSettings(other, settings); err != nil {
-		t.Fatal(err)
-	}
+	b.addOther()
 	b.refused(b.do(http.MethodPost, "/job", prompt("say too much")), http.StatusTooManyRequests)
 	if a := b.send(http.MethodPost, "/v2/agent/other/job", prompt("say hello"), bearer(b.newKey("admin", "other"))); a.status != http.StatusCreated {
 		t.Errorf("another project: status %d: %s", a.status, a.text)

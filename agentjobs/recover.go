@@ -1,6 +1,7 @@
 package agentjobs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -209,7 +210,12 @@ func (js *Jobs) DeleteProject(project access.Project) error {
 	}
 	js.mu.Unlock()
 	for _, r := range ending {
-		<-r.ended
+		select {
+		case <-r.ended:
+		case <-js.waiting.Done():
+			// On a full disk a run does not end. The next start removes what is left.
+			return fmt.Errorf("deleting the agent jobs of project %q: %w", project.ID, context.Cause(js.waiting))
+		}
 	}
 	copies, err := js.dropJobs(project)
 	for _, id := range copies {

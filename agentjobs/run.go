@@ -24,7 +24,7 @@ import (
 type task struct {
 	*run
 	js       *Jobs
-	job      *job // as it was when the run began; its work is the run's own
+	job      *job // as it was when the run began; its result is the run's own
 	settings Settings
 	prompt   string
 	checkout *checkout.Checkout
@@ -56,7 +56,7 @@ func (t *task) attempt(ctx context.Context) (err error) {
 	if err := t.begin(); err != nil {
 		return err
 	}
-	return t.work(ctx)
+	return t.carryOut(ctx)
 }
 
 // begin reads what the run needs, and keeps that it has begun.
@@ -121,8 +121,8 @@ func (js *Jobs) newCheckout(s Settings, dir string, token func() (string, error)
 	})
 }
 
-// work does what a run is for.
-func (t *task) work(ctx context.Context) error {
+// carryOut does what a run is for.
+func (t *task) carryOut(ctx context.Context) error {
 	t.log.note(agent.KindStatus, "The run begins: message %d on branch %s.", t.job.Next+1, t.job.Branch)
 	if err := t.chooseBranch(ctx); err != nil {
 		return err

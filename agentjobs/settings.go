@@ -39,8 +39,7 @@ type Settings struct {
 }
 
 // errNoRepository is what a client is told whose project has no settings.
-var errNoRepository = api.BadRequest("the project has no repository",
-	"the project has no repository; its operator sets one with: footfall agent settings --project ID --repo URL ...")
+var errNoRepository = api.BadRequest("the project has no repository; its operator sets one with: footfall agent settings --project ID --repo URL ...")
 
 // withDefaults fills in what was left out.
 func (s Settings) withDefaults() Settings {

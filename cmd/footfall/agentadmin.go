@@ -15,7 +15,7 @@ func (a *app) agentSettings(w http.ResponseWriter, _ *http.Request, project acce
 		return err
 	}
 	if !found {
-		return &api.Error{Status: http.StatusNotFound, Message: "the project has no settings of agent jobs"}
+		return &api.Error{Status: http.StatusNotFound, Message: "the project has no settings of agent jobs; give --repo and the others of footfall agent settings --help"}
 	}
 	api.Write(w, http.StatusOK, settings)
 	return nil
